@@ -10,8 +10,8 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-BLUE, ORANGE, GREEN, INK, GREY = "#2a78b5", "#d1662b", "#4f8f46", "#1f2933", "#9aa5b1"
-COLOURS = {"crime": BLUE, "space": ORANGE, "romance": GREEN}
+BLUE, ORANGE, GREEN, INK, GRAY = "#2a78b5", "#d1662b", "#4f8f46", "#1f2933", "#9aa5b1"
+COLORS = {"crime": BLUE, "space": ORANGE, "romance": GREEN}
 #: where films lie, and their genres; the new one is in the middle
 FILMS = [
     ((-1.0, 0.55), "crime"),
@@ -33,13 +33,13 @@ def main() -> None:
     similarity = [float(np.exp(-GAMMA * (x * x + y * y))) for (x, y), _ in FILMS]
     for ((x, y), genres), alike in zip(FILMS, similarity, strict=True):
         plane.plot(
-            [0, x], [0, y], color=GREY, alpha=0.6, linewidth=9 * alike, zorder=0, solid_capstyle="round"
+            [0, x], [0, y], color=GRAY, alpha=0.6, linewidth=9 * alike, zorder=0, solid_capstyle="round"
         )
-        plane.scatter(x, y, s=130, color=COLOURS[genres.split(",")[0]], edgecolor="white", zorder=2)
+        plane.scatter(x, y, s=130, color=COLORS[genres.split(",")[0]], edgecolor="white", zorder=2)
         plane.text(x, y + (0.16 if y > 0 else -0.27), genres, ha="center", color=INK, fontsize=9, zorder=3)
     plane.scatter(0, 0, marker="*", s=420, color=INK, edgecolor="white", zorder=3)
     plane.text(0.12, 0.12, "new", ha="left", color=INK, fontweight="bold")
-    plane.set(xlim=(-1.7, 1.7), ylim=(-1.35, 1.15), title="how similar is it to every labelled film?")
+    plane.set(xlim=(-1.7, 1.7), ylim=(-1.35, 1.15), title="how similar is it to every labeled film?")
     plane.axis("off")
     _bars(bars, similarity)
     figure.savefig(Path(__file__).with_name("front.svg"), metadata={"Date": None}, facecolor="white")
@@ -47,10 +47,10 @@ def main() -> None:
 
 def _bars(bars: plt.Axes, similarity: list[float]) -> None:
     """A bar for each genre, a piece of it for each film, and the answer."""
-    totals = dict.fromkeys(COLOURS, 0.0)
+    totals = dict.fromkeys(COLORS, 0.0)
     for (_, genres), alike in zip(FILMS, similarity, strict=True):
         for genre in genres.split(", "):
-            bars.barh(genre, alike, left=totals[genre], color=COLOURS[genre], edgecolor="white")
+            bars.barh(genre, alike, left=totals[genre], color=COLORS[genre], edgecolor="white")
             totals[genre] += alike
     order = sorted(totals, key=totals.__getitem__, reverse=True)
     sizes = [

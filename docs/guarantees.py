@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from simlabel import SMLClassifier
-from simlabel.guarantees import Grounds, LabelCoverage, Precision, Recall, SetCoverage
+from simlabel.guarantees import CalibrationData, LabelCoverage, Precision, Recall, SetCoverage
 from simlabel.similarities import RBF
 
 HERE = Path(__file__).resolve().parent
@@ -52,14 +52,14 @@ def label_coverage(axes: Any) -> None:
         rows = np.array([truth.sum(axis=0) for _, truth in repeated(20, guarantee)])
         shares = rows.sum(axis=0) / (20 * 200)
         axes.plot(shares, hits.sum(axis=0) / rows.sum(axis=0), marker, label=name)
-    axes.axhline(0.8, color="grey", linewidth=0.8)
+    axes.axhline(0.8, color="gray", linewidth=0.8)
     axes.set(xlabel="share of the rows that have the label", ylabel="found where it is true", ylim=(0, 1))
     axes.legend()
 
 
 def kept_at_all_levels(axes: Any, kinds: dict[str, Any], ylabel: str) -> None:
     """Measured against promised, for every level."""
-    axes.plot([0.45, 1], [0.45, 1], color="grey", linewidth=0.8)
+    axes.plot([0.45, 1], [0.45, 1], color="gray", linewidth=0.8)
     for (name, make), marker in zip(kinds.items(), "os", strict=True):
         values = []
         for level in LEVELS:
@@ -69,7 +69,7 @@ def kept_at_all_levels(axes: Any, kinds: dict[str, Any], ylabel: str) -> None:
             values.append([make(level).measure(*pair).value for pair in zip(truths, sets, strict=True)])
         spread = np.std(values, axis=1)
         axes.errorbar(LEVELS, np.mean(values, axis=1), spread, fmt=marker, ms=4, label=name)
-    axes.set(xlabel="promised", ylabel=ylabel)
+    axes.set(xlabel="guaranteed", ylabel=ylabel)
     axes.legend()
 
 
@@ -77,11 +77,11 @@ def precision(axes: Any) -> None:
     """Precision by the threshold, and the threshold that passes the test."""
     model = fitted(np.random.default_rng(1), 1000)
     Q, truth = drawn(np.random.default_rng(2), 20_000)
-    split = Grounds(model._current).split
+    split = CalibrationData(model._current).split
     scores = split.score(Q)
     thresholds = np.linspace(0.05, 0.95, 60)
     for name, (values, Y), style in (
-        ("rows held out", (split.left_out, split.Y.toarray()), "o"),
+        ("rows held out", (split.loo_scores, split.Y.toarray()), "o"),
         ("20,000 new rows", (scores, truth), "-"),
     ):
         taken = [values >= t for t in thresholds]
@@ -93,7 +93,7 @@ def precision(axes: Any) -> None:
         axes.plot(thresholds, [np.mean(each) for each in shares], style, ms=3, label=name)
     inside = model.guarantee(Precision(0.7)).inside(Q)[1]
     axes.axvline(scores[inside].min(), color="C3", linewidth=0.8, label="the threshold that is taken")
-    axes.axhline(0.7, color="grey", linewidth=0.8)
+    axes.axhline(0.7, color="gray", linewidth=0.8)
     axes.set(xlabel="threshold", ylabel="precision of sets that are not empty")
     axes.legend()
 

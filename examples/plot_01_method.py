@@ -3,11 +3,11 @@ The method in thirty lines
 ==========================
 
 Everything that the paper's classifier does, in numpy, on ten points in the plane; then the same from the
-library. The picture shows the sums: how much each labelled point adds to each label of the new one.
+library. The picture shows the sums: how much each labeled point adds to each label of the new one.
 """
 
 # %%
-# Ten labelled points with one to two labels each, and a new one.
+# Ten labeled points with one to two labels each, and a new one.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -45,12 +45,12 @@ model = SMLClassifier(RBF(gamma), normalizer=None).fit(X, sets)
 print(model.predict_sets([new]), np.allclose(model.label_weights([new])[0], weights))
 
 # %%
-# Where the sums come from: a bar for each label and each size, made of what each labelled point adds.
+# Where the sums come from: a bar for each label and each size, made of what each labeled point adds.
 figure, (plane, bars) = plt.subplots(1, 2, figsize=(9.5, 4), layout="constrained", width_ratios=[1, 1.1])
-colours = plt.colormaps["tab10"].colors
+colors = plt.colormaps["tab10"].colors
 for i, point in enumerate(X):
     plane.plot(*zip(new, point, strict=True), color="0.75", linewidth=6 * similarity[i], zorder=0)
-    plane.scatter(*point, color=colours[i], s=60)
+    plane.scatter(*point, color=colors[i], s=60)
     plane.annotate(", ".join(sorted(sets[i])), point, xytext=(6, 5), textcoords="offset points", fontsize=8)
 plane.scatter(*new, color="black", marker="*", s=200)
 plane.annotate("?", new, xytext=(8, -14), textcoords="offset points", fontweight="bold")
@@ -61,7 +61,7 @@ rows = [*labels, *(f"{s} label{'s'[: s - 1]}" for s in by_size)]
 start = np.zeros(len(rows))
 for i in range(len(X)):
     part = similarity[i] * np.concatenate([Y[i], [sizes[i] == s for s in by_size]])
-    bars.barh(rows, part, left=start, color=colours[i], edgecolor="white")
+    bars.barh(rows, part, left=start, color=colors[i], edgecolor="white")
     start += part
 bars.invert_yaxis()
 bars.axhline(len(labels) - 0.5, color="0.7", linewidth=0.8)

@@ -19,7 +19,7 @@ WORDS = {
     "crime": "detective murder police heist gang witness trial bank thief lawyer prison alibi clue "
     "weapon inspector robbery ransom suspect evidence informer smuggler judge verdict",
     "romance": "love wedding kiss summer letter stranger paris bride heart dance rose secret proposal "
-    "reunion jealous promise divorce longing affair honeymoon sister neighbour garden",
+    "reunion jealous promise divorce longing affair honeymoon sister neighbor garden",
     "space": "planet ship crew orbit alien signal captain rocket moon station galaxy astronaut comet "
     "colony robot gravity probe oxygen hull asteroid engine mission landing",
     "family": "school dog grandmother holiday village friends children birthday puppy teacher camp "
@@ -60,7 +60,7 @@ print(tagger.predict(rows)[:3])
 print(f"exactly right: {tagger.score(rows, new['genres']):.0%}")
 
 # %%
-# Ask why: the words that decided, and the labelled films that are like it.
+# Ask why: the words that decided, and the labeled films that are like it.
 why = tagger.explain(rows[:1], top=3)
 print(why)
 

@@ -2,7 +2,7 @@
 A similarity of your own
 ========================
 
-Anything that can be compared can be labelled: strings, sets, graphs. A function of two things is enough;
+Anything that can be compared can be labeled: strings, sets, graphs. A function of two things is enough;
 one of two blocks of them is quicker.
 """
 

@@ -2,7 +2,7 @@
 Find wrong labels
 =================
 
-Every labelled row can be scored as if it had not been there, exactly. Where the evidence contradicts a
+Every labeled row can be scored as if it had not been there, exactly. Where the evidence contradicts a
 label, the label is probably wrong: here on yeast genes, of which some labels were turned over on purpose.
 """
 

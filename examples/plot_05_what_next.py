@@ -20,7 +20,7 @@ from simlabel.metrics import average_precision
 from simlabel.similarities import RBF
 
 rng = np.random.default_rng(4)
-centres = rng.normal(size=(12, 10)) * 2.0
+centers = rng.normal(size=(12, 10)) * 2.0
 has = np.array(
     [[kind % 2, kind % 3 == 0, kind % 5 > 2, kind > 6, kind % 4 == 1, 1] for kind in range(12)], dtype=int
 )
@@ -30,7 +30,7 @@ def drawn(n, shares):
     """Rows of kinds with given shares, and their labels, of which 3% are not those of the kind."""
     kinds = rng.choice(12, n, p=shares)
     turned = rng.random((n, 6)) < 0.03
-    return rng.normal(centres[kinds], 1.0), np.where(turned, 1 - has[kinds], has[kinds])
+    return rng.normal(centers[kinds], 1.0), np.where(turned, 1 - has[kinds], has[kinds])
 
 
 lopsided = np.array([0.45, 0.4] + [0.015] * 10)
@@ -71,7 +71,7 @@ plt.plot(labels, suggested, color="#2a78b5", marker="o", label="suggested")
 for one in random:
     plt.plot(labels, one, color="0.75", zorder=0)
 plt.plot(labels, np.mean(random, axis=0), color="0.45", linestyle="--", label="drawn at random")
-plt.xlabel("labelled rows")
+plt.xlabel("labeled rows")
 plt.ylabel("average precision")
 plt.legend(frameon=False)
 plt.show()

@@ -13,7 +13,7 @@ import numpy as np
 from simlabel import SMLClassifier
 from simlabel.datasets import load_dataset
 from simlabel.metrics import f1_macro, f1_micro
-from simlabel.rules import AimedRule, CutoffRule, PerLabel, SetSize
+from simlabel.rules import CutoffRule, OperatingPointRule, PerLabel, SetSize
 
 data = load_dataset("yeast")
 X, Y = data.X, data.Y.toarray()
@@ -26,13 +26,13 @@ rules = {
     "one cut": CutoffRule(),
     "per label, for micro F1": PerLabel("f1_micro"),
     "per label, for macro F1": PerLabel("f1_macro"),
-    "aimed: 90% precision": AimedRule("precision", 0.9),
-    "aimed: 90% recall": AimedRule("recall", 0.9),
+    "aimed: 90% precision": OperatingPointRule("precision", 0.9),
+    "aimed: 90% recall": OperatingPointRule("recall", 0.9),
 }
 true = Y[1500:]
 found = {}
 for name, rule in rules.items():
-    predicted = model.change_rule(rule).predict(X[1500:])
+    predicted = model.set_label_rule(rule).predict(X[1500:])
     hits = (predicted * true).sum()
     found[name] = hits / true.sum(), hits / predicted.sum()
     print(
@@ -41,7 +41,7 @@ for name, rule in rules.items():
     )
 
 # %%
-# All of them in the plane of recall and precision; along a grey line micro F1 is the same.
+# All of them in the plane of recall and precision; along a gray line micro F1 is the same.
 figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
 recall, precision = np.meshgrid(np.linspace(0.05, 1, 200), np.linspace(0.3, 1, 200))
 lines = axes.contour(

@@ -2,7 +2,7 @@
 Which examples decided, and for how much
 ========================================
 
-A prediction is a sum over labelled examples, so that an explanation is no guess about a model: it is the
+A prediction is a sum over labeled examples, so that an explanation is no guess about a model: it is the
 sum, not yet added up. Taking the strongest voices away shows that they were really the ones that decided.
 """
 
@@ -55,10 +55,10 @@ def falling(names):
 
 
 drawn = np.random.default_rng(0).choice(genes, len(loudest), replace=False)
-gone = np.linspace(0, len(loudest), 11)
+removed = np.linspace(0, len(loudest), 11)
 plt.figure(figsize=(6, 3.4), layout="constrained")
-plt.plot(gone, falling(loudest), marker="o", color="#d1662b", label="the loudest first")
-plt.plot(gone, falling(drawn), marker="o", color="0.6", label="drawn at random")
+plt.plot(removed, falling(loudest), marker="o", color="#d1662b", label="the loudest first")
+plt.plot(removed, falling(drawn), marker="o", color="0.6", label="drawn at random")
 plt.xlabel("examples forgotten, of 1,200")
 plt.ylabel(f"share of label {strongest}")
 plt.legend(frameon=False)

@@ -35,7 +35,7 @@ print(model.guarantee(Recall(0.9)))
 
 # %%
 # Promised beside measured on new rows, and what it costs: the size of the sets. Where no useful set keeps
-# the promise the answer is None: here it is counted as all labels. A promise holds on average over labelled
+# the promise the answer is None: here it is counted as all labels. A promise holds on average over labeled
 # rows and new ones, so these are means of eight draws of both.
 levels = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
 
@@ -56,14 +56,14 @@ def kept(columns):
 
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
-left.plot([0.5, 1], [0.5, 1], color="0.7", linestyle="--", label="promised")
-for columns, name, colour in (
+left.plot([0.5, 1], [0.5, 1], color="0.7", linestyle="--", label="guaranteed")
+for columns, name, color in (
     (slice(0, 5), "the columns that matter", "#2a78b5"),
     (slice(5, 8), "columns of noise", "#d1662b"),
 ):
     recall, size = np.mean([kept(columns) for _ in range(8)], axis=0).T
-    left.plot(levels, recall, marker="o", color=colour, label=name)
-    right.plot(levels, size, marker="o", color=colour, label=name)
+    left.plot(levels, recall, marker="o", color=color, label=name)
+    right.plot(levels, size, marker="o", color=color, label=name)
 left.set(xlabel="recall promised", ylabel="recall on new rows")
 right.set(xlabel="recall promised", ylabel="labels in a set, of 5", ylim=(0, 5.2))
 left.legend(frameon=False)

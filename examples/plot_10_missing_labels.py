@@ -13,7 +13,7 @@ import numpy as np
 
 from simlabel import SMLClassifier
 from simlabel.datasets import load_dataset
-from simlabel.labels import Partial
+from simlabel.labels import PartialLabels
 from simlabel.metrics import average_precision, f1_micro
 
 data = load_dataset("yeast")
@@ -36,17 +36,23 @@ for name, rows in found.items():
 # %%
 # The same on held-out rows, as a picture: ranking suffers little, but sets and probabilities do.
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", sharex=True)
-for name, colour in zip(found, ("#2a78b5", "#d1662b"), strict=True):
+for name, color in zip(found, ("#2a78b5", "#d1662b"), strict=True):
     for axis, values in zip(axes, np.transpose(found[name]), strict=True):
-        axis.plot(shares, values, marker="o", color=colour, label=name)
+        axis.plot(shares, values, marker="o", color=color, label=name)
 axes[0].set(xlabel="share of labels that are not known", ylabel="average precision")
 axes[1].set(xlabel="share of labels that are not known", ylabel="micro F1 of the predicted sets")
 axes[1].legend(frameon=False)
 plt.show()
 
 # %%
-# With sets, ``Partial`` says what is known: these, and not those.
+# With sets, ``PartialLabels`` says what is known: these, and not those.
 photos = [[1.0, 0.0], [0.9, 0.1], [0.8, 0.3], [0.1, 0.9], [0.0, 1.0]]
-y = [{"sea", "sunset"}, Partial({"sea"}), Partial({"sea"}, absent={"trees"}), {"trees"}, {"trees"}]
+y = [
+    {"sea", "sunset"},
+    PartialLabels({"sea"}),
+    PartialLabels({"sea"}, absent={"trees"}),
+    {"trees"},
+    {"trees"},
+]
 model = SMLClassifier("rbf", normalizer=None).fit(photos, y)
 print(model.predict([[1.0, 0.1], [0.0, 0.9]]))

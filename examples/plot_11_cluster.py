@@ -47,7 +47,7 @@ with (
     LocalCluster(2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
     Client(cluster) as client,
 ):
-    model.change_engine(DaskEngine(client))
+    model.set_engine(DaskEngine(client))
     there = model.label_weights(queries)
     print(model.plan(queries))
 print("from the cluster the same:", np.allclose(here, there, rtol=1e-5))

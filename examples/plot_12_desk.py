@@ -59,7 +59,7 @@ def ask(path, body=None, method=None):
 # %%
 # A change is stored when it is answered; the model follows in a process of its own. Here: the import.
 def wait(rows):
-    """Until the model has learnt so many items."""
+    """Until the model has learned so many items."""
     while True:
         with contextlib.suppress(URLError):  # it does not listen yet
             if ask("/api/status")["rows"] >= rows:
@@ -95,7 +95,7 @@ after = suggested()
 print(after)
 
 # %%
-# Which labelled tickets speak for the new label? First the ticket itself is put on the desk.
+# Which labeled tickets speak for the new label? First the ticket itself is put on the desk.
 number = ask("/api/items", {"items": [{"content": ticket}]})["ids"][0]
 why = ask(f"/api/items/{number}/explain?label=printer")
 print([(one["title"], one["shared"]) for one in why["items"][:3]])

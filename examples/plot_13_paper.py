@@ -28,17 +28,17 @@ for claim in again.claims():
     print(f"{claim.verdict}: {claim.text} ({claim.because})")
 
 # %%
-# Each criterion in published standard deviations from the published mean: the grey band is agreement.
+# Each criterion in published standard deviations from the published mean: the gray band is agreement.
 rows = [row for row in again.rows() if row.published is not None]
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axes.axvspan(-1, 1, color="0.92")
 axes.axvline(0, color="0.6")
 criteria = list(dict.fromkeys(row.criterion for row in rows))
-for algorithm, colour, shift in (("SML", "#2a78b5", -0.12), ("ML-kNN", "#d1662b", 0.12)):
+for algorithm, color, shift in (("SML", "#2a78b5", -0.12), ("ML-kNN", "#d1662b", 0.12)):
     mine = [row for row in rows if row.algorithm == algorithm]
     away = [(row.measured.mean - row.published.mean) / row.published.std for row in mine]
     axes.scatter(
-        away, [criteria.index(row.criterion) + shift for row in mine], color=colour, s=50, label=algorithm
+        away, [criteria.index(row.criterion) + shift for row in mine], color=color, s=50, label=algorithm
     )
 axes.set_yticks(range(len(criteria)), [name.replace("_", " ") for name in criteria])
 axes.invert_yaxis()

@@ -24,8 +24,8 @@ def made(seed):
     if seed < 3:
         Y = X[:, :5] + 0.4 * rng.normal(size=(150, 5)) > 0.4
     else:
-        centres = rng.normal(size=(5, 8))
-        distance = ((X[:, None] - centres) ** 2).sum(axis=2) + 2.0 * rng.normal(size=(150, 5))
+        centers = rng.normal(size=(5, 8))
+        distance = ((X[:, None] - centers) ** 2).sum(axis=2) + 2.0 * rng.normal(size=(150, 5))
         Y = distance < np.quantile(distance, 0.35, axis=0)
     name = f"{'columns' if seed < 3 else 'places'} {seed % 3 + 1}"
     columns = tuple(f"x{i}" for i in range(8))
@@ -52,8 +52,8 @@ print(ranking)
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
 for i, row in enumerate(means.to_numpy()):
     axes.plot(row, np.full(len(row), i), color="0.85", zorder=0)
-for column, colour in zip(means.columns, ("#2a78b5", "#d1662b", "#5b9a4d", "#8465a8"), strict=True):
-    axes.scatter(means[column], np.arange(len(means)), s=60, color=colour, label=column)
+for column, color in zip(means.columns, ("#2a78b5", "#d1662b", "#5b9a4d", "#8465a8"), strict=True):
+    axes.scatter(means[column], np.arange(len(means)), s=60, color=color, label=column)
 axes.set_yticks(range(len(means)), means.index)
 axes.invert_yaxis()
 axes.set_xlabel("average precision, mean of three folds")

@@ -2,7 +2,7 @@
 How fast, and why
 =================
 
-A prediction compares every query with every labelled row, which sounds slow. It takes about as long as a
+A prediction compares every query with every labeled row, which sounds slow. It takes about as long as a
 bare matrix product of the two, because what a processor waits for is memory, and here little has to come
 from there.
 """
@@ -51,7 +51,7 @@ ratios = {name: float(np.median(seconds) / floor) for name, seconds in taken.ite
 print({name: round(ratio, 2) for name, ratio in ratios.items()})
 
 # %%
-# Why: a *tile* of 144 labelled rows by 16 queries is worked on as a whole. Inner products are summed up in
+# Why: a *tile* of 144 labeled rows by 16 queries is worked on as a whole. Inner products are summed up in
 # registers; the similarities that they become stay in the nearest cache, are added to the labels' sums, and
 # are forgotten. The matrix of all similarities, here 48 MB, never exists, so that it never goes to memory
 # and back.
@@ -59,12 +59,12 @@ figure, (levels, bars) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained
 HIERARCHY = [
     ("registers", "the inner products of 6 rows and 16 queries", "#d1662b"),
     ("first cache, 32 KB", "a tile of similarities, 9 KB; the panel of 16 queries, 8 KB", "#b5651d"),
-    ("second cache, 512 KB", "144 labelled rows, 74 KB; the sums, 14 numbers a query", "#4a7fa8"),
-    ("memory", "all labelled rows, 6 MB: read in order, once for many queries", "#1f5a8a"),
+    ("second cache, 512 KB", "144 labeled rows, 74 KB; the sums, 14 numbers a query", "#4a7fa8"),
+    ("memory", "all labeled rows, 6 MB: read in order, once for many queries", "#1f5a8a"),
 ]
-for i, (name, what, colour) in enumerate(HIERARCHY):
+for i, (name, what, color) in enumerate(HIERARCHY):
     width = 7.6 + 0.8 * i
-    levels.barh(-i, width, left=-width / 2, height=0.9, color=colour)
+    levels.barh(-i, width, left=-width / 2, height=0.9, color=color)
     levels.text(0, -i + 0.17, name, ha="center", va="center", color="white", fontweight="bold", fontsize=11)
     levels.text(0, -i - 0.2, what, ha="center", va="center", color="white", fontsize=8.5)
 levels.set(xlim=(-5.1, 5.1), ylim=(-3.5, 0.5), title="what lies where (float32, 128 features)")

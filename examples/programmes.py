@@ -17,7 +17,7 @@ _TOPICS = {
     "Nature": "forest river wolves whales jungle glacier birds ocean desert migration",
     "History": "empire war castle king revolution archive treaty dynasty soldiers ruins",
     "Science": "laboratory planet experiment telescope energy atom robot theory orbit signal",
-    "Comedy": "neighbour mishap landlord joke roommates chaos boss disguise holiday prank",
+    "Comedy": "neighbor mishap landlord joke roommates chaos boss disguise holiday prank",
     "Sport": "match champion coach league stadium final training rivals medal season",
     "Cooking": "chef kitchen recipe bread market spices restaurant dessert harvest oven",
 }

@@ -15,7 +15,7 @@ import pandas as pd
 
 from simlabel import SMLClassifier, Tagger
 from simlabel.datasets import load_dataset
-from simlabel.model.inspection import headline, legend, told
+from simlabel.model.inspection import explanation_texts, headline, legend
 
 ROWS, KNOWN_GENES, KNOWN_FILMS = 5, 2000, 1500
 
@@ -26,7 +26,7 @@ def show(what: str, model: Any, queries: Any) -> None:
     print(legend(why))
     for query in range(len(why)):
         print(headline(why, query))
-        for each in told(why, query):
+        for each in explanation_texts(why, query):
             print(f"    {each.sentence}")
 
 

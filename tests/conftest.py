@@ -32,9 +32,9 @@ def small_blocks(change_limits):
             block_references=references,
             panel_references=references,
             tile_rows=3,
-            fewest_block_queries=fewest,
+            min_block_queries=fewest,
             serial_operations=0,
-            smallest_side=1,
+            min_side=1,
             block_bytes=2000,
         )
 

@@ -113,7 +113,7 @@ def _outcome(read: Callable[[], pd.DataFrame]) -> pd.DataFrame | str:
 
 
 def check_sound(dataset: Dataset) -> None:
-    """A data set that can be learnt from: rows, labels, finite numbers, ones."""
+    """A data set that can be learned from: rows, labels, finite numbers, ones."""
     assert isinstance(dataset, Dataset)
     assert dataset.n_rows > 0
     assert dataset.n_labels > 0

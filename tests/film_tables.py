@@ -15,11 +15,11 @@ WORDS = {
 
 def films(rows, seed):
     rng = random.Random(seed)
-    made = []
+    created = []
     for i in range(rows):
         tags = sorted(rng.sample(sorted(WORDS), rng.choice([1, 1, 2])))
         plot = " ".join(rng.choice(WORDS[tag]) for tag in tags for _ in range(6))
-        made.append(
+        created.append(
             {
                 "id": f"tt{seed}-{i}",
                 "title": "54" if i == 3 else f"The {rng.choice(WORDS[tags[0]]).title()} {rng.randint(2, 9)}",
@@ -30,7 +30,7 @@ def films(rows, seed):
                 "tags": None if i == 9 else "|".join(tags),
             }
         )
-    return pd.DataFrame(made, dtype=object)
+    return pd.DataFrame(created, dtype=object)
 
 
 def write_csv(path, frame, sep=";", encoding="utf-8"):

@@ -74,7 +74,7 @@ def cutoff(minimum):
 
 
 def top_k(k):
-    """A reference of weight w is w neighbours; of equals those that come first count."""
+    """A reference of weight w is w neighbors; of equals those that come first count."""
 
     def psi(similarities, weights):
         order = sorted(range(len(similarities)), key=lambda j: (-similarities[j], j))
@@ -259,7 +259,7 @@ def average_precision(scores, labels):
 # a row is a list with True, False or None for each label
 
 
-def settled(rows):
+def imputed(rows):
     """The same where None is the constant of a label that is constant where it is known; False if nowhere."""
     columns = []
     for column in zip(*rows, strict=True):
@@ -276,7 +276,7 @@ def known_label_weights(
 
     Where nobody who knows is similar: the total times the share of those who know that have it.
     """
-    rows, there = settled(rows), _weights_left(X, weights, absent, exclude)
+    rows, there = imputed(rows), _weights_left(X, weights, absent, exclude)
     counted = influences(query, X, phi, psi, weights, exclude, absent)
     total, everyone = math.fsum(counted), math.fsum(there)
     scores = []
@@ -284,12 +284,12 @@ def known_label_weights(
         known = [j for j in range(len(X)) if rows[j][k] is not None]
         have = [j for j in known if rows[j][k]]
         similar, number = math.fsum(counted[j] for j in known), math.fsum(there[j] for j in known)
-        usual = math.fsum(there[j] for j in have) / number if number > 0 else 0.0
+        base_rate = math.fsum(there[j] for j in have) / number if number > 0 else 0.0
         found = math.fsum(counted[j] for j in have)
         if by_counts:
-            scores.append(found * everyone / number if number > 0 else total * usual)
+            scores.append(found * everyone / number if number > 0 else total * base_rate)
         else:
-            scores.append(found * total / similar if similar > 0 else total * usual)
+            scores.append(found * total / similar if similar > 0 else total * base_rate)
     return scores
 
 
@@ -299,7 +299,7 @@ def known_set_size(query, X, rows, phi, psi=keep_all, weights=None, absent=(), e
     Where none of these is similar to the query, they count alike.
     """
     counted = influences(query, X, phi, psi, weights, exclude, absent)
-    rows, alike = settled(rows), _weights_left(X, weights, absent, exclude)
+    rows, alike = imputed(rows), _weights_left(X, weights, absent, exclude)
     whole = [j for j, row in enumerate(rows) if None not in row]
     if not whole:
         total = math.fsum(counted)
@@ -324,7 +324,7 @@ def _weights_left(X, weights, absent, exclude):
 def known_ridge(query, X, rows, phi, penalty, weights=None, absent=()):
     """Each label by a ridge regression of its own on the rows where it is known; 0 where there is none."""
     scores = []
-    rows = settled(rows)
+    rows = imputed(rows)
     for k in range(len(rows[0])):
         unknown = [j for j, row in enumerate(rows) if row[k] is None]
         targets = [[float(bool(row[k]))] for row in rows]

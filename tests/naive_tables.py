@@ -21,7 +21,7 @@ def is_unspaced(character):
 
 
 def words(text):
-    """Words and pairs of neighbours; none of a script without spaces."""
+    """Words and pairs of neighbors; none of a script without spaces."""
     found = [w for w in re.findall(r"\w+", plain(text)) if not any(map(is_unspaced, w))]
     return found + [f"{a} {b}" for a, b in itertools.pairwise(found)]
 
@@ -42,14 +42,14 @@ def characters(text):
 
 def runs(piece):
     """Parts of a piece in scripts with and without spaces, in turn."""
-    made = []
+    created = []
     for character in piece:
         unspaced = is_unspaced(character)
-        if made and made[-1][1] == unspaced:
-            made[-1] = (made[-1][0] + character, unspaced)
+        if created and created[-1][1] == unspaced:
+            created[-1] = (created[-1][0] + character, unspaced)
         else:
-            made.append((character, unspaced))
-    return made
+            created.append((character, unspaced))
+    return created
 
 
 def idf(documents):
@@ -81,7 +81,7 @@ def quantile(ordered, share):
 
 
 def number_block(value, known):
-    """A number as it lies among the known ones: standardised, hats over eighths, whether it is missing."""
+    """A number as it lies among the known ones: standardized, hats over eighths, whether it is missing."""
     if value is None:
         return {"missing": 1 / math.sqrt(2)}
     ordered = sorted(known)

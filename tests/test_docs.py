@@ -117,8 +117,8 @@ def shell(lines: str, where: str) -> str:
 def check(wanted: str, printed: str, where: str) -> None:
     checker = doctest.OutputChecker()
     if not checker.check_output(wanted, printed, ALIKE):
-        told = checker.output_difference(doctest.Example("", wanted), printed, ALIKE)
-        pytest.fail(f"{where}:\n{told}", pytrace=False)
+        message = checker.output_difference(doctest.Example("", wanted), printed, ALIKE)
+        pytest.fail(f"{where}:\n{message}", pytrace=False)
 
 
 @pytest.fixture(autouse=True)
@@ -189,7 +189,7 @@ def test_every_test_that_the_security_page_cites_exists():
 def test_every_promise_of_the_security_page_has_a_test():
     promises = re.findall(r"^- \*\*.*?(?=\n\n|\n- )", SECURITY, re.MULTILINE | re.DOTALL)
     assert len(promises) > 40
-    assert [promise[:60] for promise in promises if "::test_" not in promise] == []
+    assert [fitted_guarantee[:60] for fitted_guarantee in promises if "::test_" not in fitted_guarantee] == []
 
 
 def test_no_two_sections_of_the_security_page_have_one_name():

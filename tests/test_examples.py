@@ -46,8 +46,8 @@ def test_twenty_explanations():
     path = ROOT / "examples" / "twenty_explanations.py"
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    asked = re.findall(r"^Query \d.*\n(?=    \S)", done.stdout, re.MULTILINE)  # with a reason below it
-    assert len(asked) == 20
+    requested = re.findall(r"^Query \d.*\n(?=    \S)", done.stdout, re.MULTILINE)  # with a reason below it
+    assert len(requested) == 20
     shares = [float(each) for each in re.findall(r"([\d.]+)%", done.stdout)]
     assert shares
     assert max(shares) <= 100

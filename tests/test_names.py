@@ -17,10 +17,10 @@ from simlabel.model.sketches import SKETCHES
 from simlabel.normalizers import NORMALIZERS
 from simlabel.ridge import INFLUENCES
 from simlabel.rules import (
-    ABSENCES,
     CALIBRATIONS,
     LABEL_RULES,
     TUNED_METRICS,
+    UNLABELED_METHODS,
     AutoRule,
     CutoffRule,
     PerLabel,
@@ -33,7 +33,7 @@ from simlabel.tuning import TUNERS
 ROOT = Path(__file__).parents[1]
 STAGES_PAGE = (ROOT / "docs" / "stages.md").read_text(encoding="utf-8")
 REGISTRIES = [SIMILARITIES, NORMALIZERS, WEIGHTINGS, INFLUENCES, LABEL_RULES]
-REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES, ENCODERS, ABSENCES]
+REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES, ENCODERS, UNLABELED_METHODS]
 STAGES = {registry.kind: registry for registry in REGISTRIES}
 RANKING = {name for name, criterion in CRITERIA.items() if criterion.needs_scores}
 

@@ -1,4 +1,4 @@
-"""What is shipped: one version, licences, and, slow, a wheel that runs in an empty environment."""
+"""What is shipped: one version, licenses, and, slow, a wheel that runs in an empty environment."""
 
 from __future__ import annotations
 

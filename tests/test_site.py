@@ -74,8 +74,8 @@ def test_links_of_a_page_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)#\s]+)", text):
         if link.startswith("http"):
             continue
-        made = link.removeprefix("gallery/")  # by the build, of an example
-        there = (page.parent / link).exists() or (ROOT / "examples" / f"{made}.py").exists()
+        created = link.removeprefix("gallery/")  # by the build, of an example
+        there = (page.parent / link).exists() or (ROOT / "examples" / f"{created}.py").exists()
         assert there or link in ("gallery/index", "reference/index"), link
 
 

@@ -39,7 +39,7 @@ def beside_annif(part: Part, scale: Scale, program: str | None) -> None:
         return
     rows = _rows(table, scale)
     train, test = rows[: -scale.rows(TEST)], rows[-scale.rows(TEST) :]
-    part.section(f"debtags: {len(train):,} packages learnt, {len(test):,} asked for")
+    part.section(f"debtags: {len(train):,} packages learned, {len(test):,} asked for")
     with tempfile.TemporaryDirectory() as place:
         _told(part, "simlabel serve", _desk(Path(place), train, test))
         if program is None:
@@ -84,7 +84,7 @@ def _desk(place: Path, train: list[Any], test: list[Any]) -> dict[str, float]:
 
 
 def _is_ready(status: dict[str, Any], n: int) -> bool:
-    """Whether all is learnt, and nothing is being chosen anew since there is so much more of it."""
+    """Whether all is learned, and nothing is being chosen anew since there is so much more of it."""
     return status["rows"] >= n and not status["learning"] and not status["retuning"]
 
 
@@ -117,7 +117,7 @@ def _annif(place: Path, program: str, backend: str, train: list[Any], test: list
         return time.perf_counter() - started
 
     done("load-vocab", "tags", "vocab.tsv", "--language", "en")
-    again = done("train", backend, "train.tsv")  # neither backend learns a document more: all is learnt anew
+    again = done("train", backend, "train.tsv")  # neither backend learns a document more: all is learned anew
     environment["ANNIF_CONFIG"] = "annif.default_config.ProductionConfig"
     command = [program, "run", "--port", str(PORT + 1)]
     with _running(command, environment, f"http://127.0.0.1:{PORT + 1}", place) as client:

@@ -77,10 +77,10 @@ def publish(name: str, part: Part, folder: Path) -> None:
     lines += [f"Measured on {machine()}, by `benchmarks/run.py {name}`."]
     (folder / f"{name}.md").write_text("\n".join(lines) + "\n")
     if part.figures:
-        _summarise(name, part, folder)
+        _summarize(name, part, folder)
 
 
-def _summarise(name: str, part: Part, folder: Path) -> None:
+def _summarize(name: str, part: Part, folder: Path) -> None:
     store = folder / "figures.json"
     known = json.loads(store.read_text()) if store.exists() else {}
     known[name] = {"title": part.title, "machine": machine(), "figures": part.figures}

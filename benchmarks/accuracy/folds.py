@@ -70,8 +70,8 @@ def run(scale: Scale) -> Part:
             sets[name] = shared(name, scale).Y
         except Missing as missing:
             part.notes.append(f"{name} is left out: {missing}")
-    made = label_rows(scale.rows(MADE), LABELS, 4.0)
-    sets[f"made, {made.shape[0]:,} rows, {LABELS} labels"] = made
+    created = label_rows(scale.rows(MADE), LABELS, 4.0)
+    sets[f"made, {created.shape[0]:,} rows, {LABELS} labels"] = created
     for name, Y in sets.items():
         X, dense = np.empty((Y.shape[0], 1)), Y.toarray()
         measured(part, name, Y, "random", lambda X=X: KFold(FOLDS, shuffle=True, random_state=0).split(X))

@@ -1,8 +1,8 @@
 """Sets with a guarantee: what is promised, what is measured, and how large sets are beside MAPIE's.
 
 A fifth of each set is put aside: on it scales of columns, bandwidth and penalty are chosen. The rest, at most
-1,200 rows, is split at random, again and again, into two thirds of labelled rows and one third of new ones.
-MAPIE controls the recall of the same classifier, fitted on 7 of 10 labelled rows, by the 3 others. Finished
+1,200 rows, is split at random, again and again, into two thirds of labeled rows and one third of new ones.
+MAPIE controls the recall of the same classifier, fitted on 7 of 10 labeled rows, by the 3 others. Finished
 splits are kept beside the results (docs/results/folds), and a run that was stopped goes on from them.
 Needs MAPIE.
 """
@@ -23,12 +23,12 @@ from _shared.timing import Scale
 from sklearn.preprocessing import StandardScaler
 
 from simlabel import SMLClassifier
-from simlabel.guarantees import Grounds, LabelCoverage, Precision, Recall, SetCoverage
+from simlabel.guarantees import CalibrationData, LabelCoverage, Precision, Recall, SetCoverage
 from simlabel.similarities import Laplacian
 
 CONFIDENCE = 0.9  # of precision
 SETS, LEVELS, SPLITS = ("emotions", "scene", "yeast"), (0.95, 0.9, 0.8), 200
-ROWS = 1200  # labelled and new: 200 splits of the three sets take about ten minutes of one core
+ROWS = 1200  # labeled and new: 200 splits of the three sets take about ten minutes of one core
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "results" / "folds" / "guarantees"
 INFLUENCES = ("ridge", "uniform")
 SAME = "same"  # ridge, with everything chosen on the rows that the promise rests on
@@ -78,7 +78,7 @@ class Asked:
         return self.answers[what]
 
 
-class OneBatch(Grounds):
+class OneBatch(CalibrationData):
     """Grounds that are asked for the sets of one batch, at several levels."""
 
     def rows(self, method: str) -> Any:
@@ -94,11 +94,11 @@ def one_split(X: Any, Y: Any, model: Any, seed: int) -> dict[str, Any]:
     known, new = np.split(np.random.default_rng(seed).permutation(len(X)), [2 * len(X) // 3])
     model.fit(X[known], Y[known])
     truths = [set(np.flatnonzero(row).tolist()) for row in Y[new]]
-    grounds, found = OneBatch(model._current), {}
+    calibration_data, found = OneBatch(model._current), {}
     for kind, make in KINDS.items():
         for level in LEVELS:
             guarantee = make(level)
-            inside = guarantee.promise(grounds).inside(X[new])[1]
+            inside = guarantee.calibrate(calibration_data).inside(X[new])[1]
             found[f"{kind} {level}"] = measured(guarantee, inside, truths)
     sets = by_mapie(X, Y, model, known, new)
     for i, level in enumerate(LEVELS):
@@ -188,14 +188,14 @@ def tabulated(part: Part, splits: list[dict[str, Any]], Y: Any) -> dict[str, dic
 
 def drawn(axes: Any, name: str, shown: dict[str, dict[float, tuple[float, ...]]]) -> None:
     upper, lower = axes
-    upper.plot([0.78, 0.97], [0.78, 0.97], color="grey", linewidth=0.8)
+    upper.plot([0.78, 0.97], [0.78, 0.97], color="gray", linewidth=0.8)
     kinds = [kind for kind in shown if "split" not in kind or "MAPIE" in kind]
     for i, kind in enumerate(kinds):
         values = np.array([shown[kind][level] for level in LEVELS])
         upper.errorbar(
             np.array(LEVELS) + 0.003 * (i - 2), values[:, 0], values[:, 1], fmt="o", ms=4, label=kind
         )
-    upper.set(title=name, xlabel="promised", ylabel="measured")
+    upper.set(title=name, xlabel="guaranteed", ylabel="measured")
     recalls = [kind for kind in shown if kind.startswith("recall")]
     for i, kind in enumerate(recalls):
         sizes = [shown[kind][level][2] for level in LEVELS]
@@ -206,16 +206,16 @@ def drawn(axes: Any, name: str, shown: dict[str, dict[float, tuple[float, ...]]]
 
 def run(scale: Scale) -> Part:
     intro = (
-        f"Of {ROWS:,} rows (emotions has 475) two thirds are labelled, one third is new; column scales,\n"
+        f"Of {ROWS:,} rows (emotions has 475) two thirds are labeled, one third is new; column scales,\n"
         "bandwidth and penalty were chosen on a fifth of the set that is in neither. *Measured*: the mean\n"
         "over all splits; the bar is two standard errors of a share of as many rows as there are (splits\n"
         "share them). *Lowest*: the label that is furthest below, with the bar of its rows; for precision,\n"
         "which is promised with a confidence of 0.9, in how many splits it was kept, those without any set\n"
         "among them, and the mean over splits that have sets. *Size*: mean number of labels in a set.\n"
-        "MAPIE: conformal risk control of the recall of the same classifier, fitted on 7 of 10 labelled\n"
+        "MAPIE: conformal risk control of the recall of the same classifier, fitted on 7 of 10 labeled\n"
         "rows and calibrated on 3 of 10."
     )
-    shown = "guarantee", "promised", "measured", "lowest", "kept", "size", "left to a person"
+    shown = "guarantee", "guaranteed", "measured", "lowest", "kept", "size", "left to a person"
     part = Part("Sets with a guarantee", shown, intro)
     for influence in INFLUENCES:
         picture, axes = plt.subplots(2, len(SETS), figsize=(12, 7), layout="tight")

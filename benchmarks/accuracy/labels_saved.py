@@ -1,6 +1,6 @@
-"""Learning curves: labelling what `suggest` picks beside labelling at random, on emotions and scene.
+"""Learning curves: labeling what `suggest` picks beside labeling at random, on emotions and scene.
 
-A third of the rows is for testing, at most 600 others are the pool; a tenth of it is labelled at the
+A third of the rows is for testing, at most 600 others are the pool; a tenth of it is labeled at the
 start, and a twentieth is added in every round. Ten seeds; average precision on the test rows. How
 `suggest` picks was decided on yeast and image with other seeds.
 """
@@ -24,7 +24,7 @@ SHOWN = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 def curve(X: np.ndarray, Y: np.ndarray, influence: str, picker: str, seed: int) -> list[float]:
-    """Average precision on the test rows with each share of the pool labelled."""
+    """Average precision on the test rows with each share of the pool labeled."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(X))
     test, pool = order[: len(X) // 3], order[len(X) // 3 :][:POOL]
@@ -68,11 +68,11 @@ def compared(part: Part, suggested: np.ndarray, at_random: np.ndarray) -> None:
 def run(scale: Scale) -> Part:
     intro = (
         f"Average precision on held-out rows, mean of {len(SEEDS)} seeds, by the share of a pool of {POOL}\n"
-        "(emotions: 396) instances that is labelled. The difference is paired, with its standard error.\n"
+        "(emotions: 396) instances that is labeled. The difference is paired, with its standard error.\n"
         "The last column is how many labels `suggest` needs for the same average precision, in those of\n"
         "random picking."
     )
-    shown = "labelled", "suggest", "random", "difference", "suggest needs"
+    shown = "labeled", "suggest", "random", "difference", "suggest needs"
     part = Part("Which to label next", shown, intro)
     part.plots["labels_saved.png"], axes = plt.subplots(1, len(SETS), figsize=(10, 4), layout="tight")
     seeds = SEEDS[: 2 if scale.small else None]
@@ -87,8 +87,8 @@ def run(scale: Scale) -> Part:
             part.section(f"{name}, influence={influence!r}")
             compared(part, *pair)
             for picker, values, style in zip(PICKERS, pair, ("-", ":"), strict=True):
-                colour = "C0" if influence == "ridge" else "C1"
-                ax.plot(SHARES, values.mean(axis=0), style, color=colour, label=f"{influence}, {picker}")
-        ax.set(title=name, xlabel="share of the pool that is labelled", ylabel="average precision")
+                color = "C0" if influence == "ridge" else "C1"
+                ax.plot(SHARES, values.mean(axis=0), style, color=color, label=f"{influence}, {picker}")
+        ax.set(title=name, xlabel="share of the pool that is labeled", ylabel="average precision")
         ax.legend()
     return part

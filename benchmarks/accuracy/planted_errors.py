@@ -36,7 +36,7 @@ TABLE = "tv.csv"
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "results" / "folds" / "planted_errors"
 
 
-def left_out(model: Any, X: Any, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def loo_scores(model: Any, X: Any, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Suspicion and leave-one-out probability of every label of every row."""
     frame = model.fit(X, Y).suspicious_labels(top=None)
     found = np.empty((2, *Y.shape))
@@ -64,11 +64,11 @@ def doubts(X: Any, Y: np.ndarray, seed: int) -> dict[str, np.ndarray]:
     """How doubtful each label of each instance is, by each way; X is an array, or a table."""
     if isinstance(X, np.ndarray):
         suited = SMLClassifier("laplacian", normalizer=["zscore", "l2"], influence="ridge", tuning="loo")
-        doubt, defaults = left_out(SMLClassifier(random_state=seed), X, Y)
-        doubt_suited, _ = left_out(suited, X, Y)
+        doubt, defaults = loo_scores(SMLClassifier(random_state=seed), X, Y)
+        doubt_suited, _ = loo_scores(suited, X, Y)
         trees = by_forest(X, Y, seed)
     else:
-        doubt, defaults = left_out(Tagger(), X, Y)
+        doubt, defaults = loo_scores(Tagger(), X, Y)
         doubt_suited = doubt
         words = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(texts(X))
         trees = by_forest(words, Y, seed)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from _shared.report import Part
 from _shared.timing import Scale
-from accuracy.planted_errors import SHARE, TABLE, in_words, left_out, rows_of
+from accuracy.planted_errors import SHARE, TABLE, in_words, loo_scores, rows_of
 
 from simlabel import Tagger
 
@@ -51,7 +51,7 @@ def films(seed: int, scale: Scale) -> tuple[object, np.ndarray, np.ndarray]:
 
 def judged(X: object, Y: np.ndarray, given: np.ndarray) -> list[list[float]]:
     """By each ranking, of the first: share of planted errors, number of rare labels, errors of those."""
-    suspicion, probability = left_out(Tagger(), X, given)
+    suspicion, probability = loo_scores(Tagger(), X, given)
     wrong, rare = (given != Y).ravel(), np.broadcast_to(Y.sum(axis=0) <= RARE, Y.shape).ravel()
     found = []
     for doubt in (suspicion, np.abs(probability - given)):

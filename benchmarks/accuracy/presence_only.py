@@ -21,15 +21,15 @@ from sklearn.model_selection import GroupKFold
 
 from simlabel import SMLClassifier
 from simlabel.metrics import average_precision, f1_micro
-from simlabel.rules import PerLabel, PresenceOnly
+from simlabel.rules import PerLabel, PositiveUnlabeled
 
 DELETED, FOLDS = (0.0, 0.4, 0.6), 3
 
 
 def ways(deleted: float) -> dict[str, Any]:
     """What absent tags are taken for, by name."""
-    given = {"the share given": PresenceOnly(missing=deleted)} if deleted else {}
-    return {"absent": None, "may apply": "unknown"} | {f"may apply, {k}": v for k, v in given.items()}
+    given = {"the share given": PositiveUnlabeled(missing=deleted)} if deleted else {}
+    return {"unlabeled": None, "may apply": "unknown"} | {f"may apply, {k}": v for k, v in given.items()}
 
 
 def thinned(Y: sp.csr_array, deleted: float, seed: int) -> sp.csr_array:
@@ -39,14 +39,14 @@ def thinned(Y: sp.csr_array, deleted: float, seed: int) -> sp.csr_array:
     return sp.csr_array((Y.data[kept], (rows, Y.indices[kept])), shape=Y.shape)
 
 
-def judged(X: Any, Y: sp.csr_array, train: Any, test: Any, deleted: float, absent: Any) -> list[float]:
+def judged(X: Any, Y: sp.csr_array, train: Any, test: Any, deleted: float, unlabeled: Any) -> list[float]:
     """Micro F1, average precision, tags given to a package, and the share that is taken to be missing."""
-    options = {} if absent is None else {"absent": absent}
+    options = {} if unlabeled is None else {"unlabeled": unlabeled}
     rule = PerLabel("f1_micro")
     model = SMLClassifier("cosine", influence="ridge", label_rule=rule, random_state=0, **options)
     model.fit(X[train], thinned(Y[train], deleted, seed=0))
     predicted = model.predict(X[test])
-    missing = 0.0 if absent is None else 1.0 - float(np.mean(model.recorded_))
+    missing = 0.0 if unlabeled is None else 1.0 - float(np.mean(model.label_frequency_))
     ranked = average_precision(Y[test], model.label_weights(X[test]))
     return [f1_micro(Y[test], predicted), ranked, predicted.sum() / len(test), missing]
 
@@ -61,8 +61,8 @@ def run(scale: Scale) -> Part:
     part = Part("Tags of which only presence is recorded", shown, intro)
     folds = list(GroupKFold(FOLDS, shuffle=True, random_state=0).split(X, groups=sources))
     for deleted in DELETED:
-        for name, absent in ways(deleted).items():
-            found = np.mean([judged(X, Y, *fold, deleted, absent) for fold in folds], axis=0)
+        for name, unlabeled in ways(deleted).items():
+            found = np.mean([judged(X, Y, *fold, deleted, unlabeled) for fold in folds], axis=0)
             cells = f"{found[0]:.3f}", f"{found[1]:.3f}", f"{found[2]:.2f}", f"{found[3]:.2f}"
             part.row(f"{deleted:.0%}", name, *cells)
     return part

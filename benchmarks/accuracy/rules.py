@@ -18,7 +18,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from simlabel import AutoSMLClassifier, SMLClassifier
 from simlabel.metrics import f1_macro, f1_micro
-from simlabel.rules import AimedRule, AutoRule, CutoffRule, PerLabel, SetSize, Threshold
+from simlabel.rules import AutoRule, CutoffRule, OperatingPointRule, PerLabel, SetSize, Threshold
 
 CRITERIA = {"f1_micro": f1_micro, "f1_macro": f1_macro}
 UNBOUNDED = "per_label, unbounded"  # not one that "auto" chooses from
@@ -61,7 +61,7 @@ def programmes(scale: Scale) -> Task:
 
 
 def tasks(scale: Scale):
-    """All tasks; of bibtex every third row, since its rules are learnt and compared many times."""
+    """All tasks; of bibtex every third row, since its rules are learned and compared many times."""
     for name in ("yeast", "scene", "emotions"):
         data = shared(name, scale)
         yield Task(name, data.X, data.Y.toarray(), "rbf", ["zscore", "l2"] if name == "emotions" else "l2")
@@ -95,11 +95,11 @@ def measured(task: Task) -> tuple[dict[tuple[str, str, str], list[float]], dict[
         model.set_params(calibration=None).fit(A, Y)
         for tuned in CRITERIA:
             for name, rule in rules(tuned, int(Y.sum(axis=1).min() > 0)).items():
-                sets = model.change_rule(rule).predict(B)
+                sets = model.set_label_rule(rule).predict(B)
                 for judged, function in CRITERIA.items():
                     values.setdefault((name, tuned, judged), []).append(function(truth, sets))
         for measure in ("precision", "recall"):
-            sets = model.change_rule(AimedRule(measure, 0.8)).predict(B)
+            sets = model.set_label_rule(OperatingPointRule(measure, 0.8)).predict(B)
             reached = (sets * truth).sum() / max(1, (sets if measure == "precision" else truth).sum())
             aims.setdefault(measure, []).append(reached)
             aims.setdefault(f"{measure} as measured at fit", []).append(model.label_rule_.measured_)
@@ -126,7 +126,7 @@ def halves(task: Task) -> list[str]:
     for train, test in ShuffleSplit(5, test_size=0.4, random_state=1).split(task.Y):
         model = AutoSMLClassifier(calibration=None, random_state=0).fit(task.X[train], task.Y[train])
         for name, function in CRITERIA.items():
-            sets = model.change_rule(AutoRule(name)).predict(task.X[test])
+            sets = model.set_label_rule(AutoRule(name)).predict(task.X[test])
             found[name].append(function(task.Y[test], sets))
             empty.append((task.Y[train].sum(axis=1) > 0).all() and not sets.sum(axis=1).all())
     words = ", ".join(
@@ -155,7 +155,7 @@ def searched(scale: Scale, rows: int = 4000) -> str:
     model = AutoSMLClassifier(criterion="f1_micro", random_state=0).fit(data.X[train], Y[train])
     sets, rule = model.predict(data.X[test]), model.best_estimator_.label_rule_
     empty, none = (np.mean(each.sum(axis=1) == 0) for each in (sets, Y[train]))
-    by_size = model.change_rule("set_size").predict(data.X[test])
+    by_size = model.set_label_rule("set_size").predict(data.X[test])
     return (
         f"goemotions, {len(some)} rows, AutoSML for f1_micro ends with {rule!r}: f1_micro "
         f"{f1_micro(Y[test], sets):.3f} (set_size: {f1_micro(Y[test], by_size):.3f}); empty sets: "
@@ -166,7 +166,7 @@ def searched(scale: Scale, rows: int = 4000) -> str:
 def run(scale: Scale) -> Part:
     intro = (
         "Learned influence (ridge); 5 folds, of bibtex 3 folds of a third of the rows; seed 1. Each rule\n"
-        "is learnt from leave-one-out scores of the training folds. In brackets: how far a rule is from\n"
+        "is learned from leave-one-out scores of the training folds. In brackets: how far a rule is from\n"
         "auto, and its standard error, paired by fold. The last column is what micro F1 becomes where the\n"
         "rule is tuned for macro F1. How auto chooses was settled on other sets: image, flags, parts of\n"
         "goemotions and debtags, and made ones. What thresholds are drawn towards (a common weight, a\n"

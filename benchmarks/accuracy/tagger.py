@@ -1,9 +1,9 @@
-"""Tagger on raw tables beside linear models, neighbours and a forest: AP, micro- and macro-F1, seconds.
+"""Tagger on raw tables beside linear models, neighbors and a forest: AP, micro- and macro-F1, seconds.
 
 Films (tv.csv: genres from title, director, cast and synopsis) in five random 70/30 splits, and Debian
 packages (debtags.csv: tags from name, summary, section, size, homepage and dependencies) in five folds of
 whole sources, since packages of one source are near copies: all models on a part of the sources, and those
-that take minutes rather than hours on all of them. Linear models and neighbours get the words and pairs of
+that take minutes rather than hours on all of them. Linear models and neighbors get the words and pairs of
 words of all cells together, weighted by how rare they are; the forest gets skrub's TableVectorizer. Labels
 that no training row has rank last for all models. Needs raw/ in the folder SIMLABEL_DATA. Every fit that has
 ended is kept in docs/results/folds, so that a run that was stopped goes on.
@@ -68,7 +68,7 @@ def on_words(model: Any) -> Learner:
     return fit
 
 
-def neighbours(train: pd.DataFrame, Y: Any, groups: Any) -> Fitted:
+def neighbors(train: pd.DataFrame, Y: Any, groups: Any) -> Fitted:
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
     model = KNeighborsClassifier(10, metric="cosine", weights="distance")
     model.fit(words.fit_transform(texts(train)), Y)
@@ -107,7 +107,7 @@ MODELS: dict[str, Learner] = {
     "LogisticRegression, C=10, balanced": on_words(
         LogisticRegression(C=10, class_weight="balanced", max_iter=1000)
     ),
-    "KNeighbors, cosine": neighbours,
+    "KNeighbors, cosine": neighbors,
     "TableVectorizer + RandomForest": forest,
 }
 QUICK = ("Tagger", "LinearSVC", "KNeighbors, cosine")  # on all packages

@@ -10,7 +10,7 @@ from sklearn.multioutput import ClassifierChain
 from sklearn.utils import check_random_state
 
 from simlabel._utils.validation import FloatArray, check_number
-from simlabel.baselines import OrConstant
+from simlabel.baselines import ConstantFallback
 
 
 class ChainEnsemble(ClassifierMixin, BaseEstimator):
@@ -51,7 +51,9 @@ class ChainEnsemble(ClassifierMixin, BaseEstimator):
         self.chains_ = []
         for _ in range(int(self.n_chains)):
             rows = random.choice(len(Y), len(Y))
-            chain = ClassifierChain(OrConstant(clone(self.estimator)), order=random.permutation(Y.shape[1]))
+            chain = ClassifierChain(
+                ConstantFallback(clone(self.estimator)), order=random.permutation(Y.shape[1])
+            )
             self.chains_.append(chain.fit(X[rows], Y[rows]))
         return self
 

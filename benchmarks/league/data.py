@@ -115,10 +115,10 @@ def _matrix(name: str) -> BenchmarkSet:
 
 
 def _synthetic(name: str) -> BenchmarkSet:
-    made = SYNTHETIC[name]()
-    protocol = protocol_of(made.data) if made.data.split is None else FixedSplit()
-    best = {criterion: made.best(criterion) for criterion in _BEST_OF}
-    return BenchmarkSet(made.data, "synthetic", protocol, made.note, best)
+    created = SYNTHETIC[name]()
+    protocol = protocol_of(created.data) if created.data.split is None else FixedSplit()
+    best = {criterion: created.best(criterion) for criterion in _BEST_OF}
+    return BenchmarkSet(created.data, "synthetic", protocol, created.note, best)
 
 
 def protocol_of(data: Dataset) -> Protocol:

@@ -1,4 +1,4 @@
-"""IBLR-ML: logistic regression on how many of the neighbours have each label."""
+"""IBLR-ML: logistic regression on how many of the neighbors have each label."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler
 
 from simlabel._utils.validation import FloatArray, check_number
-from simlabel.baselines import OrConstant
+from simlabel.baselines import ConstantFallback
 
-_MOST_STEPS = 1000  # of the solver
+_MAX_STEPS = 1000  # of the solver
 
 
 class IBLRML(ClassifierMixin, BaseEstimator):
     """Instance-based learning and logistic regression, by Cheng and Hüllermeier (2009).
 
-    The shares of a row's k nearest neighbours that have each label are features; one logistic regression
+    The shares of a row's k nearest neighbors that have each label are features; one logistic regression
     per label reads all of them, and so learns how labels depend on each other. A training row is not
-    its own neighbour.
+    its own neighbor.
 
     Parameters
     ----------
     n_neighbors : int
-        Neighbours of a row; 10 in the paper.
+        Neighbors of a row; 10 in the paper.
     with_features : bool
         Whether the regressions also read the features: IBLR-ML+ in the paper.
     C : float
@@ -53,30 +53,30 @@ class IBLRML(ClassifierMixin, BaseEstimator):
         self.C = C
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Count the neighbours of each row among the others, and learn a regression per label."""
+        """Count the neighbors of each row among the others, and learn a regression per label."""
         check_number("IBLRML", "n_neighbors", self.n_neighbors, at_least=1, integer=True)
         check_number("IBLRML", "C", self.C, above=0)
         self._Y = np.asarray(y, dtype=np.float64)
         if len(self._Y) < 2:
-            raise ValueError(f"IBLRML needs 2 rows or more: none is its own neighbour; got {len(self._Y)}.")
+            raise ValueError(f"IBLRML needs 2 rows or more: none is its own neighbor; got {len(self._Y)}.")
         X = self._scaled(X, learn=True)
         self.n_neighbors_ = min(int(self.n_neighbors), len(self._Y) - 1)
         self._index = NearestNeighbors(n_neighbors=self.n_neighbors_).fit(X)
         shares = self._shares(self._index.kneighbors(return_distance=False), X)
-        base = LogisticRegression(C=self.C, max_iter=_MOST_STEPS)
-        self.models_ = [OrConstant(base).fit(shares, column) for column in self._Y.T.astype(int)]
+        base = LogisticRegression(C=self.C, max_iter=_MAX_STEPS)
+        self.models_ = [ConstantFallback(base).fit(shares, column) for column in self._Y.T.astype(int)]
         return self
 
     def _scaled(self, X: Any, *, learn: bool) -> Any:
-        """Columns to [0, 1], as the neighbours of ML-kNN are searched for; sparse rows stay as they are."""
+        """Columns to [0, 1], as the neighbors of ML-kNN are searched for; sparse rows stay as they are."""
         if sp.issparse(X):
             return X
         if learn:
             self._scaler = MinMaxScaler().fit(X)
         return self._scaler.transform(X)
 
-    def _shares(self, neighbours: Any, X: Any) -> FloatArray:
-        shares: FloatArray = self._Y[neighbours].mean(axis=1)
+    def _shares(self, neighbors: Any, X: Any) -> FloatArray:
+        shares: FloatArray = self._Y[neighbors].mean(axis=1)
         if not self.with_features:
             return shares
         return np.hstack([shares, X.toarray() if sp.issparse(X) else X])

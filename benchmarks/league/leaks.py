@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.datasets import Dataset
-from simlabel.experiments import Split, take_rows
+from simlabel.experiments import Split, select_rows
 from simlabel.model.inspection import row_keys
 
 _FEW = 20  # columns that together are 1 in every row: fewer are a category
@@ -25,7 +25,7 @@ def shared_rows(data: Dataset, split: Split) -> int:
     >>> shared_rows(data, Split("own", np.array([0, 1]), np.array([2])))
     1
     """
-    train, test = (_keys(take_rows(data.X, rows)) for rows in (split.train, split.test))
+    train, test = (_keys(select_rows(data.X, rows)) for rows in (split.train, split.test))
     return int(np.isin(test, train).sum())
 
 

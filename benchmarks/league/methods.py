@@ -164,7 +164,7 @@ _PAPER = [
     Method(
         "mlknn",
         "ML-kNN",
-        "5, 10 or 20 neighbours",
+        "5, 10 or 20 neighbors",
         lambda seed: MLkNN(n_jobs=1),
         _strengths("n_neighbors", 10, 5, 20),
         sparse_labels=True,
@@ -262,7 +262,7 @@ _LITERATURE = [
     Method(
         "iblr",
         "IBLR-ML",
-        "10 or 20 neighbours; with the features too",
+        "10 or 20 neighbors; with the features too",
         lambda seed: IBLRML(),
         [{}, {"n_neighbors": 20}, {"with_features": True, "C": 0.1}],
     ),

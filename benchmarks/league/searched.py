@@ -10,8 +10,14 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from simlabel._utils.validation import FloatArray, IntArray
-from simlabel.experiments import dense_labels, stratified_parts, take_rows, train_and_test
-from simlabel.metrics import constant_labels, find_criterion, label_scores, label_sets, rank_constant_labels
+from simlabel.experiments import dense_labels, select_rows, stratified_parts, train_and_test
+from simlabel.metrics import (
+    constant_columns,
+    find_criterion,
+    label_scores,
+    predicted_label_sets,
+    rank_constant_labels,
+)
 from simlabel.rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
 from simlabel.tuning import search_results
 
@@ -78,7 +84,7 @@ class Searched(ClassifierMixin, BaseEstimator):
         """Search, tune the rule, and fit the choice on all rows."""
         Y = sp.csr_array(y).astype(np.int8)
         self._n_labels = Y.shape[1]
-        self._constant = constant_labels(Y)
+        self._constant = constant_columns(Y)
         folds = list(_inner(Y, self.seed))
         first = len(folds) if Y.shape[0] < _SMALL else 1
         found = [[self._held_out(one, X, Y, fold) for fold in folds[:first]] for one in self.grid]
@@ -98,13 +104,13 @@ class Searched(ClassifierMixin, BaseEstimator):
     def _held_out(
         self, given: Mapping[str, Any], X: Any, Y: sp.csr_array, fold: tuple[IntArray, IntArray]
     ) -> tuple[FloatArray, sp.csr_array]:
-        """Scores and own sets of rows that were not learnt from."""
+        """Scores and own sets of rows that were not learned from."""
         train, test = fold
-        model = self._fitted(given, take_rows(X, train), Y[train])
-        held_out = take_rows(X, test)
+        model = self._fitted(given, select_rows(X, train), Y[train])
+        held_out = select_rows(X, test)
         scores = label_scores(model, held_out, self._n_labels)
-        scores = rank_constant_labels(scores, *constant_labels(Y[train]))
-        return scores, label_sets(model, held_out, self._n_labels)
+        scores = rank_constant_labels(scores, *constant_columns(Y[train]))
+        return scores, predicted_label_sets(model, held_out, self._n_labels)
 
     def _judged(self, Y: sp.csr_array, folds: Sequence[Any], held: Sequence[Any]) -> float:
         criterion = find_criterion(self.criterion)
@@ -146,7 +152,7 @@ class Searched(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Label sets by the rule, or the model's own, (n_rows, n_labels)."""
         if self.rule_ is None:
-            return label_sets(self.model_, X, self._n_labels).toarray()
+            return predicted_label_sets(self.model_, X, self._n_labels).toarray()
         return self.rule_.predict(self._scores(self.decision_function(X))).sorted_indices().toarray()
 
     def __sklearn_tags__(self) -> Any:

@@ -42,9 +42,9 @@ def _logistic(scores: FloatArray) -> FloatArray:
 
 def _smooth(X: FloatArray, random: np.random.Generator, n_labels: int = _LABELS) -> FloatArray:
     """Return smooth nonlinear scores: each label is near some of twelve points and far from others."""
-    centres = random.normal(size=(12, X.shape[1]))
+    centers = random.normal(size=(12, X.shape[1]))
     weights = random.normal(size=(12, n_labels))
-    distances = ((X[:, None, :] - centres[None]) ** 2).sum(axis=2) / X.shape[1]
+    distances = ((X[:, None, :] - centers[None]) ** 2).sum(axis=2) / X.shape[1]
     return np.asarray(np.exp(-1.5 * distances) @ weights * 8.0)
 
 

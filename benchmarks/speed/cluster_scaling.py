@@ -53,11 +53,13 @@ def run(scale: Scale) -> Part:
             measured = timed(lambda model=model: model.decision_function(Q))  # type: ignore[misc]
             shards = len(model._model.scorer.job.cache["dask"].rows)
         tasks = -(-8 * workers // shards) * shards * 4 / 3
-        foretold = len(X) * len(Q) * known["pair, ns"] * 1e-9 / min(workers, cores)
-        foretold += tasks * known["task, ms"] * 1e-3
-        foretold += workers * Q.nbytes / (known["to a worker, MB/s"] * 1e6)
-        ratios.append(measured / foretold)
-        part.row(workers, shards, round(tasks), f"{foretold:.2f}", f"{measured:.2f}", f"{ratios[-1]:.2f}")
+        predicted_seconds = len(X) * len(Q) * known["pair, ns"] * 1e-9 / min(workers, cores)
+        predicted_seconds += tasks * known["task, ms"] * 1e-3
+        predicted_seconds += workers * Q.nbytes / (known["to a worker, MB/s"] * 1e6)
+        ratios.append(measured / predicted_seconds)
+        part.row(
+            workers, shards, round(tasks), f"{predicted_seconds:.2f}", f"{measured:.2f}", f"{ratios[-1]:.2f}"
+        )
     part.notes = ["Constants: " + "; ".join(f"{name} {value:.3g}" for name, value in known.items()) + "."]
     part.notes += [f"Workers beyond the {cores} cores of the machine share them, as the model says."]
     part.figure("measured / foretold at 1, 2, 4 workers", ", ".join(f"{r:.2f}" for r in ratios), "1")

@@ -23,7 +23,7 @@ def run(scale: Scale) -> Part:
         for n in (FEW, MANY):
             X, Y, Q = problem(scale, n, QUERIES, n_features)
             prepared, job = prepare(X, [similarity]), Job(similarity, None, SumReducer(Y))
-            engine.ready(prepared, [job])
+            engine.warm_up(prepared, [job])
             runs[f"{n:,}"] = partial(engine.reduce, ReduceCall(Q, prepared, [job]))
         seconds = alternate(runs, scale.rounds(21))
         name = type(similarity).__name__

@@ -1,4 +1,4 @@
-"""Conformal p-values from all labelled rows, beside refitting with every query and candidate label."""
+"""Conformal p-values from all labeled rows, beside refitting with every query and candidate label."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(scale: Scale) -> Part:
     X, Y, Q = problem(scale, references=2_000, queries=500, dtype=np.float64)
     n_labels = Y.shape[1]
     intro = (
-        f"{len(X):,} labelled rows, {n_labels} labels, {len(Q)} queries, processor seconds. *Refitting*: a\n"
+        f"{len(X):,} labeled rows, {n_labels} labels, {len(Q)} queries, processor seconds. *Refitting*: a\n"
         f"fit with the query and one label, with leave-one-out scores of all rows, for each label; the best\n"
         f"of {REFITS} queries. *At once*: `predict_sets` for all queries, with all that comes before them."
     )

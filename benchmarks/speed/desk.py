@@ -28,7 +28,7 @@ from _shared.report import Part
 from _shared.timing import Scale, seconds
 
 from simlabel import load
-from simlabel.server import By, Desk, changes
+from simlabel.server import ChangeContext, TaggingServer, changes
 
 ITEMS, SUGGESTIONS, CHANGES, SECONDS, IMPORTED = 100_000, 20, 5, 60, 5_000
 LABELS, WORDS, TOPIC = 20, 20_000, 60
@@ -65,20 +65,22 @@ class Films:
 
 def filled(folder: Path, n: int) -> float:
     """A desk with n items that are done, and a model; how long the model took."""
-    desk, films = Desk(folder), Films(1)
+    desk, films = TaggingServer(folder), Films(1)
     for start in range(0, n, 1000):
         new = [films.one() for _ in range(min(1000, n - start))]
         items = [changes.NewItem(content, None, tags, True) for content, tags in new]
-        desk.store.wrote(
-            lambda db, items=items: changes.add_items(By(db, "bench", desk.store.clock()), items).updated
+        desk.store.write_and_wait(
+            lambda db, items=items: (
+                changes.add_items(ChangeContext(db, "bench", desk.store.clock()), items).updated
+            )
         )
     desk.start()
     started = time.perf_counter()
-    learnt = desk.follower.wait_for(lambda: desk.predictor.published is not None, 3600)
+    learned = desk.updater.wait_for(lambda: desk.predictor.published is not None, 3600)
     taken = time.perf_counter() - started
     desk.close()
-    if not learnt:
-        raise RuntimeError(f"no model within an hour: {desk.follower.state['problem']}")
+    if not learned:
+        raise RuntimeError(f"no model within an hour: {desk.updater.state['problem']}")
     return taken
 
 
@@ -194,7 +196,7 @@ def bare(folder: Path, pause: float, ready: bool = False) -> float:
     (file,) = (folder / "models").iterdir()
     model, films = load(file), Films(3)
     if ready:
-        model.make_ready()
+        model.warm_up()
     rows = [films.one()[0] for _ in range(60)]
     model.predict_proba(rows[:1])
 
@@ -240,8 +242,10 @@ def run(scale: Scale) -> Part:
     )
     counts = quiet.counts or [float("nan")]
     part.row("suggestions that lack a change answered before, in plain sums", quiet.late + busy.late)
-    part.row("until a change is learnt, median and longest, s", f"{median(counts):.2f} and {max(counts):.2f}")
-    part.row("changes not learnt within 5 minutes", len(quiet.pending))
+    part.row(
+        "until a change is learned, median and longest, s", f"{median(counts):.2f} and {max(counts):.2f}"
+    )
+    part.row("changes not learned within 5 minutes", len(quiet.pending))
     part.row("suggest while an import and a retune run, p99, ms", f"{busy99 * 1e3:.2f}")
     part.row("requests that failed", quiet.failed + busy.failed)
     part.figure(

@@ -30,7 +30,7 @@ SIMILARITIES: list[Similarity] = [
 ]
 REFERENCES, QUERIES, LABELS = (1_000, 60_000), (1, 2_000), (3, 2_000)
 DENSE_FEATURES, SPARSE_FEATURES, PER_ROW = (5, 500), (500, 20_000), (3, 60)
-MOST_PAIR_FEATURES = 1e10  # larger shapes are drawn again: one run would take too long
+MAX_PAIR_FEATURES = 1e10  # larger shapes are drawn again: one run would take too long
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def drawn() -> list[Shape]:
             between(*LABELS),
             between(*PER_ROW) if sparse else None,
         )
-        if shape.work <= MOST_PAIR_FEATURES:
+        if shape.work <= MAX_PAIR_FEATURES:
             shapes.append(shape)
     return shapes
 
@@ -91,14 +91,14 @@ def timed(shape: Shape, scale: Scale) -> tuple[str, float, dict[str, float]]:
     for name, engine in engines.items():
         job = Job(shape.similarity, None, SumReducer(V))
         try:
-            engine.ready(prepared, [job])
+            engine.warm_up(prepared, [job])
             engine.plan(n_queries, prepared, [job])
         except ValueError:
             continue  # not possible here
-        if engine.why_not(prepared, [job]) is None:
+        if engine.unsupported_reason(prepared, [job]) is None:
             runs[name] = partial(engine.reduce, ReduceCall(Q, prepared, [job]))
     job = Job(shape.similarity, None, SumReducer(V))
-    Auto().ready(prepared, [job])
+    Auto().warm_up(prepared, [job])
     chosen = Auto().plan(n_queries, prepared, [job]).how
     first = min(alternate(runs, 1).values())
     seconds = alternate(runs, scale.rounds(3 if first > 0.5 else 9 if first > 0.02 else 31))

@@ -45,14 +45,14 @@ def keops(X: Any, Y: Any, Q: Any) -> Runs:
     return {"KeOps": lambda: kernel @ dense}
 
 
-def neighbours(X: Any, Y: Any, Q: Any) -> Runs:
+def neighbors(X: Any, Y: Any, Q: Any) -> Runs:
     """Votes of the ten nearest."""
     dense = Y.toarray()
     model = SMLClassifier(RBF(GAMMA), weighting=TopK(K), normalizer=None).fit(X, Y)
-    rival = KNeighborsClassifier(K, algorithm="brute").fit(X, dense)
+    method = KNeighborsClassifier(K, algorithm="brute").fit(X, dense)
     return {
         "simlabel, top 10": lambda: model.decision_function(Q),
-        "scikit-learn, KNeighborsClassifier": lambda: rival.predict(Q),
+        "scikit-learn, KNeighborsClassifier": lambda: method.predict(Q),
     }
 
 
@@ -86,7 +86,7 @@ def run(scale: Scale) -> Part:
     contests = [
         (None, sums, (X, Y, Q), 3),
         ("pykeops", keops, (X, Y, Q[:KEOPS_QUERIES]), 1),
-        (None, neighbours, (X, Y, Q), 3),
+        (None, neighbors, (X, Y, Q), 3),
         ("faiss", flat_search, (X, Y, Q), 3),
         ("skmultilearn", ml_knn, (X[:MLKNN_REFERENCES], Y[:MLKNN_REFERENCES], Q), 1),
     ]

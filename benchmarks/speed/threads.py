@@ -1,6 +1,6 @@
 """Threads: CPU seconds over wall seconds of fits and predictions, alone and beside a busy process.
 
-A fit with `n_jobs=1` is to keep one core busy and no more, and a busy neighbour is to cost it no more than
+A fit with `n_jobs=1` is to keep one core busy and no more, and a busy neighbor is to cost it no more than
 its share of the machine. `OPENBLAS_NUM_THREADS` is left as it is: nobody sets it.
 """
 

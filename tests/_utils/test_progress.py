@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from simlabel._utils import progress as module
-from simlabel._utils.progress import heard_by, progress, shown_progress
+from simlabel._utils.progress import progress, progress_bar, report_progress_to
 
 
 class Clock:
@@ -45,14 +45,14 @@ def test_into_a_pipe_a_line_comes_every_ten_seconds(clock, capsys):
 
 
 def test_quick_work_that_is_not_announced_prints_nothing(capsys):
-    with shown_progress("waiting", announced=False) as tell:
+    with progress_bar("waiting", announced=False) as tell:
         for done in range(30):
             tell(done, 30, "waiting")
     assert lines(capsys) == []
 
 
 def test_work_whose_title_changes_with_every_step_is_one_work(clock, capsys):
-    with shown_progress("comparing", announced=False) as tell:
+    with progress_bar("comparing", announced=False) as tell:
         for done in range(25):
             tell(done, 100, f"fold {done}")
     assert lines(capsys) == ["fold 10: 10%, about 90 s left", "fold 20: 20%, about 80 s left"]
@@ -91,7 +91,7 @@ def test_a_bar_is_never_full_before_the_end(monkeypatch):
 def test_several_steps_at_once_count_as_many():
     messages = []
     with (
-        heard_by(lambda done, total, what: messages.append((done, total))),
+        report_progress_to(lambda done, total, what: messages.append((done, total))),
         progress("x", 5, show=False) as advance,
     ):
         advance(3)

@@ -21,13 +21,13 @@ from simlabel.baselines import ADTBoostMH
 from simlabel.cli import app
 from simlabel.experiments import Comparison, Failure, KFolds, compare, rank_algorithms
 from simlabel.experiments.reports import (
-    Cell,
     Example,
     Examples,
     Report,
     Section,
     Table,
-    Text,
+    TableCell,
+    TextBlock,
     comparison_report,
     to_html,
     to_latex,
@@ -236,8 +236,8 @@ def drawn_texts(figure):
 @pytest.mark.parametrize("name", NAMES)
 def test_reports_show_names(name):
     example = Example(name, ((name, True), (name, False)), (name,), (name,))
-    table = Table((name, name), ((Cell(name), Cell(name)),), name)
-    blocks = (Text(name), table, Examples((example,)))
+    table = Table((name, name), ((TableCell(name), TableCell(name)),), name)
+    blocks = (TextBlock(name), table, Examples((example,)))
     page, shown = Report(name, name, ((name, name),), (Section(name, blocks),)), for_terminal(name)
     found = Page(to_html(page))
     assert not {"script", "img"} & set(found.tags)

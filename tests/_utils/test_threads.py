@@ -14,8 +14,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from simlabel import SMLClassifier
-from simlabel._utils.threads import _libraries, effective_jobs, held_blas, held_to
-from simlabel.model import one_thread_changes
+from simlabel._utils.threads import _libraries, effective_jobs, limit_blas_threads, limit_n_jobs
+from simlabel.model import lock_for_changes
 from simlabel.similarities import RBF
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -35,13 +35,13 @@ def set_blas_threads(number):
 @pytest.fixture
 def before():
     """Two threads on any machine, so that one is seen."""
-    usual = blas_threads()
+    base_rate = blas_threads()
     set_blas_threads(2)
     found = blas_threads()
     if found.count(1):
         pytest.skip("a BLAS here has one thread only")
     yield found
-    set_blas_threads(max(usual))
+    set_blas_threads(max(base_rate))
 
 
 class Holder(threading.Thread):
@@ -55,7 +55,7 @@ class Holder(threading.Thread):
 
     def run(self):
         try:
-            with held_blas(self.most):
+            with limit_blas_threads(self.most):
                 self.holds.set()
                 self.may_end.wait(60)
                 if self.fails:
@@ -80,8 +80,8 @@ def test_the_last_holder_restores_what_the_first_one_found(before, order, fails)
 
 
 def test_a_holder_may_hold_again(before):
-    with held_blas(1):
-        with held_blas(1):
+    with limit_blas_threads(1):
+        with limit_blas_threads(1):
             pass
         assert set(blas_threads()) == {1}
     assert blas_threads() == before
@@ -90,7 +90,7 @@ def test_a_holder_may_hold_again(before):
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_of_those_who_hold_the_lowest_counts(order):
     most = (3, 1, 2)
-    usual = max(blas_threads())
+    base_rate = max(blas_threads())
     set_blas_threads(4)
     found = blas_threads()
     if found.count(1):
@@ -104,19 +104,19 @@ def test_of_those_who_hold_the_lowest_counts(order):
             left.remove(n)
         assert blas_threads() == found
     finally:
-        set_blas_threads(usual)
+        set_blas_threads(base_rate)
 
 
 def test_a_number_is_never_raised(before):
-    with held_blas(64):
+    with limit_blas_threads(64):
         assert blas_threads() == before
     assert blas_threads() == before
 
 
 def test_what_the_user_sets_within_stays(before):
-    with held_blas(2):
+    with limit_blas_threads(2):
         set_blas_threads(1)
-        with held_blas(2):
+        with limit_blas_threads(2):
             assert set(blas_threads()) == {1}
     assert set(blas_threads()) == {1}
 
@@ -129,7 +129,7 @@ def openmp_threads():
 def test_openmp_is_held_for_the_thread_that_asks(before):
     with threadpool_limits(2):
         found = openmp_threads()
-        with held_to(1):
+        with limit_n_jobs(1):
             assert set(openmp_threads()) <= {1}
             assert set(blas_threads()) == {1}
         assert openmp_threads() == found
@@ -194,13 +194,13 @@ def test_a_child_has_no_holders(before):
 
     def work():
         free = blas_threads() == before
-        with held_blas(1):
+        with limit_blas_threads(1):
             held = set(blas_threads()) == {1}
         return free and held and blas_threads() == before
 
     assert in_child(work)
     holder.let_go()
-    with held_blas(1):  # the one that forks holds: so does its child
+    with limit_blas_threads(1):  # the one that forks holds: so does its child
         assert in_child(lambda: set(blas_threads()) == {1})
     assert blas_threads() == before
 
@@ -212,7 +212,7 @@ def test_a_child_of_a_process_that_teaches_can_teach():
     teaches, may_end = threading.Event(), threading.Event()
 
     def teach():
-        with one_thread_changes(model):
+        with lock_for_changes(model):
             teaches.set()
             may_end.wait(60)
 

@@ -106,7 +106,7 @@ def test_only_the_order_of_values_matters(seed, power):
     np.testing.assert_allclose(second.stump_scores_, first.stump_scores_)
 
 
-def test_neighbouring_floats_are_parted():
+def test_neighboring_floats_are_parted():
     low = 1.0
     X = np.array([[low], [np.nextafter(low, 2)]])
     model = BoosTexter(5).fit(X, [[1, 0], [0, 1]])

@@ -40,12 +40,12 @@ def test_sparse_rows_equal_dense_rows(container, scale):
     assert isinstance(sparse.predict(container(Q)), container)
 
 
-def test_a_row_is_not_its_own_neighbour_even_among_duplicates():
-    """Every row has a twin of the other label set, so with k = 1 the neighbour never has the row's label."""
+def test_a_row_is_not_its_own_neighbor_even_among_duplicates():
+    """Every row has a twin of the other label set, so with k = 1 the neighbor never has the row's label."""
     X = np.repeat([[0.0], [10.0], [20.0], [30.0]], 2, axis=0)
     Y = np.tile([[1, 0], [0, 1]], (4, 1))
     model = MLkNN(1).fit(X, Y)
-    # No row with a label has its (only) neighbour with it; of the 4 rows without, all 4 neighbours have it.
+    # No row with a label has its (only) neighbor with it; of the 4 rows without, all 4 neighbors have it.
     np.testing.assert_allclose(model.likelihood_[1], [[5 / 6, 1 / 6]] * 2)
     np.testing.assert_allclose(model.likelihood_[0], [[1 / 6, 5 / 6]] * 2)
 
@@ -65,7 +65,7 @@ def test_many_queries_are_scored_in_blocks(change_limits):
     np.testing.assert_array_equal(model.predict_proba(Q), whole)
 
 
-def test_with_few_rows_all_others_are_neighbours():
+def test_with_few_rows_all_others_are_neighbors():
     model = MLkNN(10).fit([[0.0], [1.0], [2.0]], [[1, 0], [0, 1], [1, 1]])
     assert model.n_neighbors_ == 2
     assert model.likelihood_.shape == (2, 2, 3)

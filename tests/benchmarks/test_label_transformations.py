@@ -28,13 +28,13 @@ def test_votes_of_all_sets_of_two_labels(rows, soft):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
     model = RAkEL(tree, k=2, soft=soft, random_state=0).fit(X, Y)
     assert sorted(map(tuple, model.labelsets_)) == list(combinations(range(5), 2))  # all ten of them
-    votes, asked = np.zeros(Y.shape), np.zeros(5)
+    votes, requested = np.zeros(Y.shape), np.zeros(5)
     for own in combinations(range(5), 2):
         powerset = LabelPowerset(tree).fit(X, Y[:, list(own)])
         votes[:, list(own)] += powerset.predict_proba(X) if soft else powerset.predict(X)
-        asked[list(own)] += 1
-    np.testing.assert_allclose(model.predict_proba(X), votes / asked)
-    np.testing.assert_array_equal(model.predict(X), votes / asked > 0.5)
+        requested[list(own)] += 1
+    np.testing.assert_allclose(model.predict_proba(X), votes / requested)
+    np.testing.assert_array_equal(model.predict(X), votes / requested > 0.5)
 
 
 def test_sets_are_different_and_as_many_as_asked_for():
@@ -48,7 +48,7 @@ def test_sets_are_different_and_as_many_as_asked_for():
 @pytest.mark.parametrize(("n_labels", "k"), [(14, 3), (13, 4), (300, 3), (3, 3), (5, 1)])
 def test_every_label_is_in_a_set(n_labels, k):
     """A draw of 28 of the 364 sets of 14 labels leaves a label out with about one seed of eighty."""
-    Y = np.ones((2, n_labels), dtype=int)  # one label set: nothing is learnt
+    Y = np.ones((2, n_labels), dtype=int)  # one label set: nothing is learned
     for seed in range(100 if n_labels < 100 else 5):
         model = RAkEL(DecisionTreeClassifier(), k=k, random_state=seed).fit(np.eye(2), Y)
         assert len({tuple(own) for own in model.labelsets_}) == len(model.labelsets_)
@@ -66,14 +66,14 @@ def test_the_shares_of_the_other_rows_are_the_features(rows):
     shares = []
     for i, row in enumerate(scaled):
         distance = ((scaled - row) ** 2).sum(axis=1)
-        distance[i] = np.inf  # a row is not its own neighbour
+        distance[i] = np.inf  # a row is not its own neighbor
         shares.append(Y[np.argsort(distance)[:7]].mean(axis=0))
     for k in range(5):
         plain = LogisticRegression(C=1e3, max_iter=1000).fit(np.array(shares), Y[:, k])
         np.testing.assert_allclose(model.models_[k].estimator_.coef_, plain.coef_, rtol=1e-6)
 
 
-def test_features_beside_the_neighbours(rows):
+def test_features_beside_the_neighbors(rows):
     X, Y = rows
     assert IBLRML(7, with_features=True).fit(X, Y).models_[0].estimator_.coef_.shape == (1, 5 + 3)
 

@@ -61,17 +61,17 @@ def test_an_id_among_the_features_is_found(rng):
 
 @pytest.mark.parametrize("name", SYNTHETIC)
 def test_the_true_probabilities_are_those_that_labels_are_drawn_with(name):
-    made = SYNTHETIC[name]()
-    Y, shares = made.data.Y.toarray(), made.probabilities
+    created = SYNTHETIC[name]()
+    Y, shares = created.data.Y.toarray(), created.probabilities
     assert Y.shape == shares.shape
     n = Y.size
     assert abs(Y.mean() - shares.mean()) < 4 * math.sqrt(
         0.25 / n
     )  # labels are drawn with these probabilities
-    best = made.best("hamming_loss")
+    best = created.best("hamming_loss")
     assert best == pytest.approx(np.minimum(shares, 1 - shares).mean(), abs=4 * math.sqrt(0.25 / n))
     blurred = shares + np.random.default_rng(0).normal(size=shares.shape)
-    assert made.best("average_precision") > average_precision(Y, blurred) + 0.02
+    assert created.best("average_precision") > average_precision(Y, blurred) + 0.02
 
 
 def test_labels_depend_and_are_rare_where_the_name_says_so():

@@ -55,7 +55,7 @@ def test_the_best_candidate_on_held_out_rows_is_taken(rng):
 
 
 def test_a_method_with_probabilities_only_gets_a_label_rule(rng):
-    """Rare labels never have half of the neighbours: at one half nothing would be said of them."""
+    """Rare labels never have half of the neighbors: at one half nothing would be said of them."""
     X = rng.normal(size=(400, 2))
     shares = np.clip(0.12 + 0.1 * X, 0.01, 0.4)
     Y = (rng.random((400, 2)) < shares).astype(int)

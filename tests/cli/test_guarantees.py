@@ -67,16 +67,16 @@ def test_predict_writes_the_sets_of_the_same_promise_in_python(run, ending):
 
 def test_evaluate_measures_what_is_promised(run):
     words = ["evaluate", "m.simlabel", "new.csv", "--label-column", "tags"]
-    asked = ["--recall", 0.8, "--precision", 0.7, "--label-coverage", 0.8, "--set-coverage", 0.8]
-    found = json.loads(run(*words, *asked, "--json").stdout)["guarantees"]
+    requested = ["--recall", 0.8, "--precision", 0.7, "--label-coverage", 0.8, "--set-coverage", 0.8]
+    found = json.loads(run(*words, *requested, "--json").stdout)["guarantees"]
     assert list(found) == ["recall", "precision", "label coverage", "set coverage"]
     frame = pd.read_csv("new.csv", keep_default_na=False)
     truths = [set(filter(None, each.split(";"))) for each in frame["tags"]]
     sets = load("m.simlabel").predict_sets(frame[["a", "b", "c"]], guarantee=Recall(0.8))
     assert found["recall"]["measured"] == pytest.approx(Recall(0.8).measure(truths, sets).value)
-    assert found["recall"]["promised"] == 0.8
+    assert found["recall"]["guaranteed"] == 0.8
     assert found["recall"]["caveats"]
-    shown = run(*words, *asked, "--report", "e.html", "--report", "e.md").stdout
+    shown = run(*words, *requested, "--report", "e.html", "--report", "e.md").stdout
     assert "Promised and measured" in shown
     assert "set coverage" in shown
     assert "Sets with a guarantee" in Path("e.html").read_text(encoding="utf-8")

@@ -37,12 +37,12 @@ def fruit(rows, seed):
         {
             "height": rng.normal(5, 2, rows).round(3),
             "width": rng.normal(5, 2, rows).round(3),
-            "colour": rng.choice(["red", "green", "blue"], rows),
+            "color": rng.choice(["red", "green", "blue"], rows),
             "ripe": rng.choice(["yes", "no"], rows),
         }
     )
     tall, wide = frame["height"] > 5, frame["width"] > 5
-    tasty = (frame["colour"] == "red") & (frame["ripe"] == "yes")
+    tasty = (frame["color"] == "red") & (frame["ripe"] == "yes")
     names = np.array(["tall", "wide", "tasty"])
     frame["tags"] = [";".join(names[list(row)]) for row in zip(tall, wide, tasty, strict=True)]
     return frame
@@ -109,7 +109,7 @@ def test_forms_of_output_hold_the_same(run, model, files):
 def test_other_order_of_columns_no_labels_and_other_formats(run, model, files):
     run("predict", model, "new.csv", "-o", "wanted.jsonl")
     wanted = (files / "wanted.jsonl").read_text()
-    other = fruit(700, 2)[["ripe", "width", "colour", "height"]].assign(note="x")
+    other = fruit(700, 2)[["ripe", "width", "color", "height"]].assign(note="x")
     other.to_csv("other.csv", index=False, sep="\t")
     other.to_parquet("other.parquet", row_group_size=100)
     for name in ("other.csv", "other.parquet"):
@@ -139,7 +139,7 @@ def test_predictions_go_to_stdout(run, model):
 
 
 def test_unknown_categories_are_printed(run, model, files):
-    (files / "odd.csv").write_text("height,width,colour,ripe\n5,5,purple,yes\n")
+    (files / "odd.csv").write_text("height,width,color,ripe\n5,5,purple,yes\n")
     assert "1 texts that the model does not know" in run("predict", model, "odd.csv").stderr
 
 
@@ -162,9 +162,9 @@ def test_evaluate_gives_the_criteria(run, model, files):
     order = [list(fitted.classes_).index(name) for name in data.label_names]
     sets = fitted.predict_sets(X)
     predicted = np.array([[int(name in labels) for name in data.label_names] for labels in sets])
-    usual = [*CRITERIA, "f1_micro", "f1_macro", "f1_instance"]
-    wanted = evaluate(data.Y, predicted, fitted.label_weights(X)[:, order], criteria=usual)
-    assert found["criteria"] == pytest.approx({name: wanted[name] for name in usual})
+    base_rate = [*CRITERIA, "f1_micro", "f1_macro", "f1_instance"]
+    wanted = evaluate(data.Y, predicted, fitted.label_weights(X)[:, order], criteria=base_rate)
+    assert found["criteria"] == pytest.approx({name: wanted[name] for name in base_rate})
     shown = run(
         "evaluate", model, "new.csv", "--label-column", "tags", "--report", "e.html", "--criteria", "all"
     )

@@ -156,9 +156,9 @@ def test_names_of_several_labels_with_spaces_look_wrong(run):
     pd.DataFrame({"text": [f"item {i} of the list" for i in range(12)], "tags": tags}).to_csv(
         "s.csv", index=False
     )
-    told = plain(run("fit", "s.csv", "--label-column", "tags", "-o", "s.simlabel"))
-    assert "1 label name looks wrong: 'sea sun' (each of its words is a label)" in told
-    assert "(--separator)" in told
+    message = plain(run("fit", "s.csv", "--label-column", "tags", "-o", "s.simlabel"))
+    assert "1 label name looks wrong: 'sea sun' (each of its words is a label)" in message
+    assert "(--separator)" in message
 
 
 def test_explain_by_id_and_why_not(run):

@@ -44,8 +44,10 @@ def stopped(path, number, first=""):
     """The exit code of a process that is stopped while it writes, and its stderr."""
     words = [sys.executable, "-c", first + _WAITING, "wait", str(path)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    usual = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)  # it stays ignored where nohup runs tests
-    with subprocess.Popen(words, text=True, preexec_fn=usual, **streams) as process:
+    base_rate = partial(
+        signal.signal, signal.SIGHUP, signal.SIG_DFL
+    )  # it stays ignored where nohup runs tests
+    with subprocess.Popen(words, text=True, preexec_fn=base_rate, **streams) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
         message = process.communicate(timeout=120)[1]

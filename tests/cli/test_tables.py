@@ -134,7 +134,7 @@ def test_columns_that_are_missing_or_new_and_words_that_are_unknown_are_reported
 
 
 def test_the_column_of_labels_is_no_news(shell):
-    """People predict and explain the file that they learnt from."""
+    """People predict and explain the file that they learned from."""
     rows = films(5, 2)
     for command in ("predict", "explain"):
         answers = []
@@ -295,7 +295,7 @@ def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
             "delimiter must",
         ),
         (["fit", "empty.csv", "--label-column", "tags", "-o", "m"], 2, "no rows"),
-        (["fit", "unlabelled.csv", "--label-column", "tags", "-o", "m"], 1, "no row has a label"),
+        (["fit", "unlabeled.csv", "--label-column", "tags", "-o", "m"], 1, "no row has a label"),
         (["predict", "films.simlabel", "other.csv"], 1, "none of the columns"),
         (["predict", "films.simlabel", "new.csv", "--sheet", "a"], 1, "sheet must not be set"),
         (["evaluate", "films.simlabel", "new.csv"], 2, "--label-column: new.csv has no column 'tags'"),
@@ -306,7 +306,7 @@ def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
 )
 def test_misuse_is_an_error(shell, tmp_path, words, code, message):
     write_csv("empty.csv", films(1, 1).iloc[:0])
-    write_csv("unlabelled.csv", films(5, 1).assign(tags=None))
+    write_csv("unlabeled.csv", films(5, 1).assign(tags=None))
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     result = shell(*words, code=code)
     assert message in stderr_of(result)

@@ -191,8 +191,8 @@ def test_models_of_matrices_are_taught_and_asked_too(shell, tmp_path):
     tags = [{name for name in "abc" if row[name] > 0} for _, row in frame.iterrows()]
     SMLClassifier("linear", calibration="loo").fit(frame[:30], tags[:30]).save("m.simlabel")
     wanted = load("m.simlabel").partial_fit(frame[30:], tags[30:]).forget([3, 35])
-    labelled = frame.assign(tags=[";".join(sorted(each)) for each in tags])
-    labelled[30:].to_csv("more.csv", index=False)
+    labeled = frame.assign(tags=[";".join(sorted(each)) for each in tags])
+    labeled[30:].to_csv("more.csv", index=False)
     shell("teach", "m.simlabel", "more.csv", "--label-column", "tags")
     shell("forget", "m.simlabel", "--ids", "3,35")
     same(load("m.simlabel"), wanted, frame)

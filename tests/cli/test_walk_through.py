@@ -62,8 +62,8 @@ def test_every_command(folder):
         assert program == "simlabel"
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, (command, result.output)
-    made = {path.name for path in folder.iterdir()}
-    assert made >= {
+    created = {path.name for path in folder.iterdir()}
+    assert created >= {
         "comparison.html",
         "films.simlabel",
         "tagger.simlabel",

@@ -31,7 +31,7 @@ def data(rng):
 @pytest.fixture(autouse=True)
 def many_shards(change_limits):
     """Shards of 17 rows and tasks of 25 queries, so that small data show the seams."""
-    change_limits(fewest_shard_rows=17, shards_per_thread=4, fewest_task_queries=25, tasks_per_thread=30)
+    change_limits(min_shard_rows=17, shards_per_thread=4, min_task_queries=25, tasks_per_thread=30)
 
 
 def test_workers_run_the_code_under_test(client):

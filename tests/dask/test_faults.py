@@ -31,7 +31,7 @@ def data(rng):
 
 @pytest.fixture(autouse=True)
 def many_tasks(change_limits):
-    change_limits(fewest_shard_rows=20, shards_per_thread=4, fewest_task_queries=10)
+    change_limits(min_shard_rows=20, shards_per_thread=4, min_task_queries=10)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_a_lost_scheduler_is_an_error(processes, data):
     with Client(address, timeout=600, set_as_default=False) as client:
         client.wait_for_workers(1)
         model = SMLClassifier(slow, normalizer=None, engine=DaskEngine(client)).fit(X, Y)
-        model.change_engine(DaskEngine(client, patience=2))
+        model.set_engine(DaskEngine(client, patience=2))
         timer = threading.Timer(0.5, scheduler.kill)
         timer.start()
         with pytest.raises(ClusterError, match=r"scheduler does not answer|closed"):

@@ -50,6 +50,6 @@ def test_a_fitted_model_moves_to_a_cluster_and_back(client, rng):
     X, Q = rng.normal(size=(50, 3)), rng.normal(size=(9, 3))
     model = SMLClassifier(RBF(1.0)).fit(X, np.eye(2, dtype=int)[(X[:, 0] > 0).astype(int)])
     scores = model.label_weights(Q)
-    np.testing.assert_allclose(model.change_engine(DaskEngine(client)).label_weights(Q), scores)
+    np.testing.assert_allclose(model.set_engine(DaskEngine(client)).label_weights(Q), scores)
     assert isinstance(model.engine, DaskEngine)
-    np.testing.assert_allclose(model.change_engine(Exact()).label_weights(Q), scores)
+    np.testing.assert_allclose(model.set_engine(Exact()).label_weights(Q), scores)

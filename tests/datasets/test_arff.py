@@ -149,12 +149,12 @@ def test_malformed_xml_is_named_with_its_line(write, xml, line, expected):
 
 def test_nominal_is_one_hot_and_binary_is_one_column(write):
     text = (
-        "@relation 'x: -C 1'\n@attribute l {FALSE,TRUE}\n@attribute colour {red, 'light blue', \"o'k\"}\n"
+        "@relation 'x: -C 1'\n@attribute l {FALSE,TRUE}\n@attribute color {red, 'light blue', \"o'k\"}\n"
         "@attribute flag {0,1}\n@attribute one {1}\n@attribute n numeric\n@data\n"
         "TRUE,'light blue',1,1,7\nFALSE,red,0,1,8\nTRUE,\"o'k\",0,1,9\n"
     )
     dataset = load_dataset(write(text))
-    assert dataset.feature_names == ("colour=red", "colour=light blue", "colour=o'k", "flag", "one", "n")
+    assert dataset.feature_names == ("color=red", "color=light blue", "color=o'k", "flag", "one", "n")
     assert dataset.X.tolist() == [[0, 1, 0, 1, 1, 7], [1, 0, 0, 0, 1, 8], [0, 0, 1, 0, 1, 9]]
     assert dataset.n_attributes == 4
     assert dataset.Y.toarray().ravel().tolist() == [1, 0, 1]
@@ -163,7 +163,7 @@ def test_nominal_is_one_hot_and_binary_is_one_column(write):
 SPARSE = """@relation 'x: -C 2'
 @attribute l {0,1}
 @attribute m {1,0}
-@attribute colour {red,blue}
+@attribute color {red,blue}
 @attribute 'n n' numeric
 @attribute b {0,1}
 @data
@@ -177,7 +177,7 @@ SPARSE = """@relation 'x: -C 2'
 def test_sparse_row_leaves_out_the_first_value_of_a_nominal_attribute(write):
     dataset = load_dataset(write(SPARSE))
     assert isinstance(dataset.X, sp.csr_array)
-    assert dataset.feature_names == ("colour=red", "colour=blue", "n n", "b")
+    assert dataset.feature_names == ("color=red", "color=blue", "n n", "b")
     assert dataset.X.toarray().tolist() == [[0, 1, 2.5, 0], [1, 0, 0, 0], [1, 0, -1, 1], [1, 0, 0, 0]]
     assert dataset.X.nnz == 7  # the zero that the last row writes is not kept
     assert dataset.Y.toarray().tolist() == [[1, 1], [0, 1], [0, 0], [0, 1]]

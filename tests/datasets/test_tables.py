@@ -12,7 +12,7 @@ from simlabel.datasets import DatasetError, load_dataset
 FRAME = pd.DataFrame(
     {
         "a": [0.5, 1.5, -2.0],
-        "colour": ["red", "blue", "red"],
+        "color": ["red", "blue", "red"],
         "on": [True, False, True],
         "l_sea": [1, 0, 1],
         "l_sunset": [0, 0, 1],
@@ -43,7 +43,7 @@ EXPECTED = [[0.5, 0, 1, 1], [1.5, 1, 0, 0], [-2, 0, 1, 1]]
 @pytest.mark.parametrize("options", [{"labels": ["l_sunset", "l_sea"]}, {"label_prefix": "l_"}])
 def test_labels_in_columns(stored, options):
     dataset = load_dataset(stored(FRAME.drop(columns="tags")), **options)
-    assert dataset.feature_names == ("a", "colour=blue", "colour=red", "on")
+    assert dataset.feature_names == ("a", "color=blue", "color=red", "on")
     assert dataset.X.tolist() == EXPECTED
     assert dataset.label_names == ("l_sea", "l_sunset")
     assert dataset.Y.toarray().tolist() == [[1, 0], [0, 0], [1, 1]]
@@ -97,7 +97,7 @@ def test_without_labels_all_ways_are_said(stored):
 
 
 def test_missing(stored):
-    path = stored(FRAME.assign(a=[1.0, None, 3.0], colour=["red", None, "red"]).drop(columns="tags"))
+    path = stored(FRAME.assign(a=[1.0, None, 3.0], color=["red", None, "red"]).drop(columns="tags"))
     with pytest.raises(DatasetError, match="expected a value for 'a', found a missing one"):
         load_dataset(path, label_prefix="l_")
     assert load_dataset(path, label_prefix="l_", missing="mean").X.tolist() == [
@@ -137,12 +137,12 @@ def test_texts_of_which_every_row_has_its_own(stored, recwarn, values):
     assert shops.feature_names == ("size", *streets, "open")
     assert shops.n_attributes == len(frame.columns) - 1 - (values == 40)
     np.testing.assert_array_equal(shops.X[:, [0, -1]], frame[["size"]].assign(open=[1, 0] * 20))
-    told = [str(each.message) for each in recwarn]
+    message = [str(each.message) for each in recwarn]
     if values == 8:  # which recur: they are categories
-        assert told == []
+        assert message == []
     else:
-        assert len(told) == 1
-        assert told[0].startswith("column 'street' is left out: 40 different texts in 40 rows")
+        assert len(message) == 1
+        assert message[0].startswith("column 'street' is left out: 40 different texts in 40 rows")
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])

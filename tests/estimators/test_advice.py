@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 import simlabel
 from simlabel import SMLClassifier, Tagger
-from simlabel._utils.advice import DataWarning, PredictionWarning, SimlabelWarning, TuningWarning, advise
+from simlabel._utils.advice import DataWarning, PredictionWarning, SimlabelWarning, TuningWarning, warn_user
 from simlabel.experiments import compare
-from simlabel.labels._advice import advise_on_labels, joined_names
-from simlabel.model.inspection import advise_on_shared_rows
+from simlabel.labels._advice import detect_joined_names, warn_about_labels
+from simlabel.model.inspection import warn_about_leakage
 from simlabel.similarities import RBF
 from simlabel.tables import TableWarning
 from simlabel.tuning import TuningResult, curve_problem
@@ -40,12 +40,12 @@ def test_there_is_one_class_to_filter_by_and_the_line_is_the_users():
     assert simlabel.SimlabelWarning is SimlabelWarning
     for each in (DataWarning, TuningWarning, PredictionWarning, TableWarning):
         assert issubclass(each, SimlabelWarning)
-    with pytest.warns(DataWarning) as told:
+    with pytest.warns(DataWarning) as message:
         plain().fit(X, np.column_stack([Y, np.zeros(len(Y), dtype=int)]))
-    assert told[0].filename == __file__
-    with pytest.warns(DataWarning) as told:
-        advise("said by whoever calls", DataWarning)
-    assert told[0].filename == __file__
+    assert message[0].filename == __file__
+    with pytest.warns(DataWarning) as message:
+        warn_user("said by whoever calls", DataWarning)
+    assert message[0].filename == __file__
 
 
 # labels
@@ -61,7 +61,7 @@ def test_labels_that_never_or_always_occur(form, value, where):
 
 def test_two_such_labels_are_told_together():
     with pytest.warns(DataWarning, match=r"^labels 'b', 'c' are in none .* drop them\.$"):
-        advise_on_labels(["a", "b", "c"], sp.csr_array(np.eye(40, 3, dtype=np.int8) * [1, 0, 0]))
+        warn_about_labels(["a", "b", "c"], sp.csr_array(np.eye(40, 3, dtype=np.int8) * [1, 0, 0]))
 
 
 def test_labels_that_occur_sometimes_are_no_concern(silent):
@@ -100,7 +100,7 @@ def test_separated_labels_are_no_concern(silent):
     ],
 )
 def test_names_with_commas_may_be_names(names):
-    assert joined_names(names) is None
+    assert detect_joined_names(names) is None
 
 
 # the curve of a search
@@ -222,7 +222,7 @@ def test_labels_that_a_model_knows_are_no_concern(silent):
     plain().fit(X, y).score(NEW[:20], ["sea"] * 20)  # and that one of them is not there is none either
 
 
-def test_rows_that_were_learnt_from():
+def test_rows_that_were_learned_from():
     model = plain().fit(X, Y)
     with pytest.warns(DataWarning, match="^15 of the 35 rows that are evaluated are copies"):
         model.score(np.vstack([X[:15], NEW[:20]]), Y[:35])
@@ -240,7 +240,7 @@ def test_other_rows_and_the_score_of_the_training_rows_are_no_concern(silent):
 
 def test_copies_that_are_to_be_expected_are_no_concern(silent):
     yes_no = np.random.default_rng(1).integers(0, 2, size=(400, 5)).astype(float)
-    advise_on_shared_rows(yes_no[:300], yes_no[300:])
+    warn_about_leakage(yes_no[:300], yes_no[300:])
 
 
 def test_copies_in_a_comparison():

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from simlabel import AutoSMLClassifier, SMLClassifier
-from simlabel._utils.progress import heard_by
+from simlabel._utils.progress import report_progress_to
 from simlabel.similarities import RBF, Laplacian, Linear, Polynomial
 
 FEW = [("l2", RBF(), "ridge"), ("zscore", Laplacian(), "uniform"), (None, Linear(), "ridge")]
@@ -94,10 +94,10 @@ def test_sparse_sets_weights_and_progress(rng, capsys):
 
 def test_odd_labels(rng):
     X, _ = data(rng, 12)
-    for Y, usual in ((np.zeros((12, 2)), 0), (np.ones((12, 2)), 1), (np.eye(12, 2), 0)):
+    for Y, base_rate in ((np.zeros((12, 2)), 0), (np.ones((12, 2)), 1), (np.eye(12, 2), 0)):
         model = AutoSMLClassifier(configurations=FEW, random_state=0).fit(X, Y.astype(int))
         far = np.full((1, 4), 1e6)
-        assert model.predict(np.vstack([X[2:], far])).tolist() == [[usual, usual]] * 11
+        assert model.predict(np.vstack([X[2:], far])).tolist() == [[base_rate, base_rate]] * 11
     one = AutoSMLClassifier(configurations=FEW).fit(X[:1], [{"a"}])
     assert one.predict(X[:1]) == [{"a"}]
     with pytest.raises(ValueError, match="configurations is empty"):
@@ -123,9 +123,9 @@ def test_threads_look_at_other_candidates_and_change_nothing(rng):
 
 def test_progress_never_goes_back_and_ends_with_all_of_it(rng):
     X, Y = data(rng, 60)
-    told = []
-    with heard_by(lambda done, total, what: told.append((done, total))):
+    message = []
+    with report_progress_to(lambda done, total, what: message.append((done, total))):
         AutoSMLClassifier(configurations=FEW, random_state=0).fit(X, Y)
-    done = [each for each, _ in told]
+    done = [each for each, _ in message]
     assert done == sorted(done)
-    assert told[-1][0] == told[-1][1] > len(FEW)
+    assert message[-1][0] == message[-1][1] > len(FEW)

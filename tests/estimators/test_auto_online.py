@@ -58,7 +58,7 @@ def test_a_saved_model_does_all_of_it(fitted, tmp_path, rng):
     assert again.suggest(X[:5], n=2).tolist() == model.suggest(X[:5], n=2).tolist()
     assert again.suspicious_labels(3).equals(model.suspicious_labels(3))
     assert str(again.describe()) == str(model.describe())
-    assert again.change_rule("threshold").predict(X) == model.change_rule("threshold").predict(X)
+    assert again.set_label_rule("threshold").predict(X) == model.set_label_rule("threshold").predict(X)
     assert again.forget(["row 0"]).partial_fit(X[:1], y[:1], ids=["row 0"]).retune().predict(X) == y
 
 

@@ -25,39 +25,39 @@ def signs(n, seed):
 
 
 @pytest.fixture(scope="module")
-def bent():
+def rbf_block():
     return Tagger({"penalty": "text"}).fit(*signs(150, 0))
 
 
-def test_what_only_an_rbf_sees_is_seen(bent):
+def test_what_only_an_rbf_sees_is_seen(rbf_block):
     X, y = signs(100, 1)
     with changed_limits(exact_bytes=24 * 100**2):  # matrices of 100 rows, and no more
         straight = Tagger({"penalty": "text"}).fit(*signs(150, 0))
     assert isinstance(straight.similarity_, Linear)
-    assert bent.score(X, y) > straight.score(X, y) + 0.1
-    said = [dict(each.describe().facts)["similarity"] for each in (bent, straight)]
+    assert rbf_block.score(X, y) > straight.score(X, y) + 0.1
+    said = [dict(each.describe().facts)["similarity"] for each in (rbf_block, straight)]
     assert "RBF" in said[0]
     assert "splines" in said[1]
     assert len(said[0]) < 100
 
 
-def test_a_column_may_be_called_as_a_value_that_is_chosen(bent):
-    assert set(bent.tuning_.parameters) == {
+def test_a_column_may_be_called_as_a_value_that_is_chosen(rbf_block):
+    assert set(rbf_block.tuning_.parameters) == {
         "weight of penalty",
         "weight of numbers and dates",
         "penalty",
         "gamma",
     }
-    weights = bent.describe().tables[0][1].set_index("column")["weight"]
-    assert weights["gamma"] == weights["b"] == bent.similarity_.right.factor
+    weights = rbf_block.describe().tables[0][1].set_index("column")["weight"]
+    assert weights["gamma"] == weights["b"] == rbf_block.similarity_.right.factor
     assert weights.max() == 1.0
 
 
-def test_words_and_numbers_add_up_to_the_score(bent):
+def test_words_and_numbers_add_up_to_the_score(rbf_block):
     X, _ = signs(20, 2)
-    why = bent.explain(X)
+    why = rbf_block.explain(X)
     for query, label in ((0, "red"), (3, "alike"), (17, "unlike")):
-        at = bent.classes_.tolist().index(label)
+        at = rbf_block.classes_.tolist().index(label)
         found = why.words(query, label)["contribution"].sum() + why.mean[at]
         np.testing.assert_allclose(found, why.scores[query, at], rtol=1e-9)
     columns = set(why.by_column(3, "alike")["column"])
@@ -65,18 +65,18 @@ def test_words_and_numbers_add_up_to_the_score(bent):
     assert "because gamma" in " ".join(str(why).split())
 
 
-def test_taught_forgotten_and_loaded_equals_a_fresh_fit(bent, tmp_path):
+def test_taught_forgotten_and_loaded_equals_a_fresh_fit(rbf_block, tmp_path):
     X, y = signs(30, 3)
-    bent.save(tmp_path / "model")
+    rbf_block.save(tmp_path / "model")
     model = load(tmp_path / "model")
-    np.testing.assert_array_equal(model.decision_function(X), bent.decision_function(X))
+    np.testing.assert_array_equal(model.decision_function(X), rbf_block.decision_function(X))
     model.partial_fit(X[:20].assign(penalty="quince jam"), y[:20]).forget([*range(10), 155])
     references = model._model.scorer.references
     rows = model.encoder_.encode(references.raw[:])
     fresh = SMLClassifier(model.similarity_, normalizer=None, influence=model.influence_)
     fresh.fit(rows, references.Y.toarray())
-    asked = model.encoder_.encode([tuple(row) for row in X.astype(object).itertuples(index=False)])
-    expected = fresh.decision_function(asked)
+    requested = model.encoder_.encode([tuple(row) for row in X.astype(object).itertuples(index=False)])
+    expected = fresh.decision_function(requested)
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-6, atol=1e-9)
 
 

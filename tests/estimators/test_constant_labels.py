@@ -11,7 +11,7 @@ from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
 from simlabel.guarantees import GUARANTEES, LabelCoverage
 from simlabel.model.sketches import Condense, RandomFeatures
 from simlabel.ridge import Ridge
-from simlabel.rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
+from simlabel.rules import CutoffRule, FixedSize, OperatingPointRule, PerLabel, SetSize, Threshold
 from simlabel.similarities import RBF
 
 pytestmark = pytest.mark.filterwarnings("ignore::simlabel._utils.advice.SimlabelWarning")
@@ -27,7 +27,7 @@ RULES = [
     SetSize(minimum=1),
     CutoffRule(minimum="auto"),
     PerLabel("f1_micro", thresholds={1: 0.1}, shrinkage=20.0),
-    AimedRule("recall", 0.8),
+    OperatingPointRule("recall", 0.8),
 ]
 #: how many columns of zeros and of ones, and where the others stand among them
 PADDING = st.tuples(st.integers(0, 2), st.integers(0, 2), st.randoms(use_true_random=False))
@@ -203,8 +203,8 @@ def test_an_explanation_says_why_a_label_of_all_rows_is_given(rule):
     X, Y = data(6)
     Y = np.column_stack([Y, np.ones(60, int)])
     model = SMLClassifier("linear", normalizer=None, calibration=None, label_rule=rule).fit(X, Y)
-    told = str(model.explain(-X.mean(axis=0, keepdims=True)))  # similarities add up to less than 0
-    assert "given because every training row has it" in told
+    message = str(model.explain(-X.mean(axis=0, keepdims=True)))  # similarities add up to less than 0
+    assert "given because every training row has it" in message
 
 
 CHANGES = st.lists(
@@ -234,9 +234,9 @@ def test_unknown_labels_become_constant_and_vary_again(similarity, influence, se
             model.partial_fit(X[rows], Y[rows], ids=rows)
             here += rows
         elif change == "forget":
-            gone = rng.choice(here, size, replace=False).tolist() if len(here) > 15 else []
-            model.forget(gone)
-            here = [i for i in here if i not in gone]
+            removed = rng.choice(here, size, replace=False).tolist() if len(here) > 15 else []
+            model.forget(removed)
+            here = [i for i in here if i not in removed]
         else:
             row, k = int(rng.choice(here)), int(rng.integers(3, 6))
             Y[row, k] = rng.integers(0, 2)
@@ -249,7 +249,7 @@ def test_unknown_labels_become_constant_and_vary_again(similarity, influence, se
         np.testing.assert_array_equal(model.predict_set_size(X[:9]), fresh.predict_set_size(X[:9]))
 
 
-def test_log_odds_are_learnt_where_all_that_is_unknown_is_constant():
+def test_log_odds_are_learned_where_all_that_is_unknown_is_constant():
     X, Y = data(7)
     more = np.column_stack([Y, np.full(60, np.nan)])
     model = SMLClassifier("rbf", influence=Ridge(mixing=True), random_state=0)
@@ -309,10 +309,10 @@ def test_guarantees_count_unknown_cells_of_constant_labels_as_the_constant_and_s
 ):
     X, partial, complete = with_unknown_constant(4, value)
     model = SMLClassifier(RBF(0.3), normalizer=None, influence=influence, random_state=0)
-    asked = GUARANTEES[guarantee](0.7)
-    before = model.fit(X, complete).guarantee(asked)
+    requested = GUARANTEES[guarantee](0.7)
+    before = model.fit(X, complete).guarantee(requested)
     wanted = model.predict_sets(X[:20], guarantee=before)
-    after = model.fit(X, partial).guarantee(asked)
+    after = model.fit(X, partial).guarantee(requested)
     assert model.predict_sets(X[:20], guarantee=after) == wanted
     assert not any("unknown" in caveat for caveat in before.caveats)
     assert any(caveat.startswith("4: some cells are unknown") for caveat in after.caveats)
@@ -326,9 +326,9 @@ def test_one_known_cell_of_a_constant_label_may_be_held_out():
         partial[known, -1] = 1
         complete = np.column_stack([Y, np.ones(90)])
         model = SMLClassifier(RBF(0.3), normalizer=None, random_state=0)
-        asked = LabelCoverage(0.7, method="split")
-        wanted = model.fit(X, complete).predict_sets(X[:20], guarantee=asked)
-        assert model.fit(X, partial).predict_sets(X[:20], guarantee=asked) == wanted
+        requested = LabelCoverage(0.7, method="split")
+        wanted = model.fit(X, complete).predict_sets(X[:20], guarantee=requested)
+        assert model.fit(X, partial).predict_sets(X[:20], guarantee=requested) == wanted
 
 
 def test_labels_that_vary_must_be_known_for_all_of_these():

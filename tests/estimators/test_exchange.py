@@ -32,9 +32,9 @@ def test_exchange_is_forget_and_teach(rng, given):
     options = {"similarity": "linear", "normalizer": "l2", **given}
     one, two = (SMLClassifier(**options).fit(X[:24], y[:24], ids=names[:24]) for _ in range(2))
     for _ in range(2):  # the second change of a model begins where the first has left
-        gone, X_new, y_new = ["r3", "r20"], X[24:27], [{"a"}, {"b", "new"}, set()]
-        one.exchange(gone, X_new, y_new, ids=["r3", "r20", "r99"])
-        two.forget(gone).partial_fit(X_new, y_new, ids=["r3", "r20", "r99"])
+        removed, X_new, y_new = ["r3", "r20"], X[24:27], [{"a"}, {"b", "new"}, set()]
+        one.replace_rows(removed, X_new, y_new, ids=["r3", "r20", "r99"])
+        two.forget(removed).partial_fit(X_new, y_new, ids=["r3", "r20", "r99"])
         assert one.ids_.tolist() == two.ids_.tolist()
         np.testing.assert_allclose(one.label_weights(X), two.label_weights(X), rtol=1e-7, atol=1e-9)
         assert one.predict_sets(X) == two.predict_sets(X)
@@ -47,41 +47,41 @@ def test_a_table_too():
     tags = table.pop("tags")
     one, two = (Tagger(columns={"id": "ignore"}, empty="none").fit(table, tags) for _ in range(2))
     new = table.iloc[:2].assign(synopsis="zebra quagga")
-    one.exchange([3, 4], new, tags[:2], ids=[3, 40])
+    one.replace_rows([3, 4], new, tags[:2], ids=[3, 40])
     two.forget([3, 4]).partial_fit(new, tags[:2], ids=[3, 40])
     np.testing.assert_allclose(one.predict_proba(table), two.predict_proba(table), rtol=1e-7, atol=1e-9)
     assert one.encoder_.used_slots_ == two.encoder_.used_slots_
 
 
-@pytest.mark.parametrize("change", ["exchange", "correct"])
-def test_what_is_learnt_is_solved_for_once(rng, monkeypatch, change):
+@pytest.mark.parametrize("change", ["replace_rows", "correct"])
+def test_what_is_learned_is_solved_for_once(rng, monkeypatch, change):
     X, y, names = problem(rng)
     model = SMLClassifier("linear", influence=Ridge(0.3)).fit(X, y, ids=names)
     calls, updated = [], Ridge.updated
     monkeypatch.setattr(Ridge, "updated", lambda self, *args: calls.append(1) or updated(self, *args))
-    if change == "exchange":
-        model.exchange(["r1"], X[:1], [{"a"}], ids=["r1"])
+    if change == "replace_rows":
+        model.replace_rows(["r1"], X[:1], [{"a"}], ids=["r1"])
     else:
         model.correct(["r1"], [{"a"}])
     assert calls == [1]
 
 
 @pytest.mark.parametrize(
-    ("gone", "ids", "message"),
+    ("removed", "ids", "message"),
     [(["z"], ["z"], "'z'"), (["r1"], ["r2"], "r2"), ([f"r{k}" for k in range(30)], ["q"], "all 30")],
 )
-def test_what_cannot_be_exchanged_changes_nothing(rng, gone, ids, message):
+def test_what_cannot_be_exchanged_changes_nothing(rng, removed, ids, message):
     X, y, names = problem(rng)
     model = SMLClassifier("linear").fit(X, y, ids=names)
     before = model.label_weights(X)
     with pytest.raises((ValueError, KeyError), match=message):
-        model.exchange(gone, X[:1], [{"a"}], ids=ids)
+        model.replace_rows(removed, X[:1], [{"a"}], ids=ids)
     np.testing.assert_array_equal(model.label_weights(X), before)
 
 
 def test_none_may_go(rng):
     X, y, names = problem(rng)
     one, two = (SMLClassifier("linear").fit(X[:20], y[:20], ids=names[:20]) for _ in range(2))
-    one.exchange([], X[20:], y[20:], ids=names[20:])
+    one.replace_rows([], X[20:], y[20:], ids=names[20:])
     two.partial_fit(X[20:], y[20:], ids=names[20:])
     np.testing.assert_array_equal(one.label_weights(X), two.label_weights(X))

@@ -17,7 +17,7 @@ from simlabel import AutoSMLClassifier, SMLClassifier, load
 from simlabel._utils.rows import LazyRows, open_rows
 from simlabel.labels import LabelSpace
 from simlabel.metrics import average_precision
-from simlabel.model import drop_weightless
+from simlabel.model import drop_zero_weight_rows
 from simlabel.ridge import Ridge
 from simlabel.rules import PerLabel, ScoreBlock, TrainingBlock
 from simlabel.similarities import RBF, Linear
@@ -41,7 +41,7 @@ def copies(n=30, seed=0):
     return rng.random((n, 3))[of], (rng.random((n, 4)) < 0.4).astype(int)[of], of
 
 
-def left_out(X, Y, groups, phi, psi=naive.keep_all, weights=None):
+def loo_scores(X, Y, groups, phi, psi=naive.keep_all, weights=None):
     sets = [set(np.flatnonzero(y)) for y in Y]
     return [
         naive.label_weights(
@@ -62,7 +62,7 @@ def test_sums_are_without_the_group(case, small, small_blocks, seed, weighted):
         small_blocks()
     model = SMLClassifier(RBF(1.5), normalizer=None, weighting=case.weighting)
     model.fit(X, Y, sample_weight=w, groups=groups)
-    wanted = left_out(X, Y, groups, naive.rbf(1.5), case.psi, w.tolist())
+    wanted = loo_scores(X, Y, groups, naive.rbf(1.5), case.psi, w.tolist())
     np.testing.assert_allclose(model.leave_one_out(), wanted, rtol=1e-7, atol=1e-9)
 
 
@@ -72,7 +72,7 @@ def test_means_are_divided_by_what_is_left(seed):
     X, Y, groups, w = problem(seed)
     model = SMLClassifier(RBF(2.0), normalizer=None, influence="label_mean")
     model.fit(X, Y, sample_weight=w, groups=groups)
-    sums = left_out(X, Y, groups, naive.rbf(2.0), weights=w.tolist())
+    sums = loo_scores(X, Y, groups, naive.rbf(2.0), weights=w.tolist())
     rest = [
         np.delete(w, own) @ np.delete(Y, own, axis=0)
         for own in (naive.own_group(i, groups) for i in range(20))
@@ -111,7 +111,7 @@ def test_rows_of_every_kind_have_groups(kind):
     given = kind(X)
     rows = given.pop("X")
     model = SMLClassifier(**given, normalizer=None).fit(rows, Y, sample_weight=w, groups=groups)
-    wanted = left_out(X, Y, groups, naive.dot, weights=w.tolist())
+    wanted = loo_scores(X, Y, groups, naive.dot, weights=w.tolist())
     np.testing.assert_allclose(model.leave_one_out(), wanted, rtol=1e-9)
 
 
@@ -124,7 +124,7 @@ def test_rows_on_a_disk_have_groups(case, tmp_path, change_limits):
     model = SMLClassifier(RBF(1.5), normalizer=None, weighting=case.weighting)
     model.fit(open_rows(tmp_path), Y, sample_weight=w, groups=groups)
     assert len(model._model.scorer.references.chunks) > 1
-    wanted = left_out(X, Y, groups, naive.rbf(1.5), case.psi, w.tolist())
+    wanted = loo_scores(X, Y, groups, naive.rbf(1.5), case.psi, w.tolist())
     np.testing.assert_allclose(model.leave_one_out(), wanted, rtol=1e-7, atol=1e-9)
 
 
@@ -161,7 +161,7 @@ def test_the_search_scores_rows_without_their_groups(tuning, influence):
     "model",
     [
         SMLClassifier(normalizer=None),
-        SMLClassifier(normalizer=None, tuning=LeaveOneOut(most_rows=40), random_state=0),
+        SMLClassifier(normalizer=None, tuning=LeaveOneOut(max_rows=40), random_state=0),
         SMLClassifier(normalizer=None, tuning=Validation(share=1.0, literal=True), random_state=0),
         SMLClassifier(normalizer=None, influence=Ridge("auto"), random_state=0),
     ],
@@ -202,7 +202,9 @@ def test_rules_and_calibration_learn_from_rows_without_their_groups():
     model = SMLClassifier(RBF(3.0), normalizer=None, label_rule="per_label", calibration="loo")
     model.fit(X, Y, sample_weight=w, groups=groups)
     scores, sizes = model.leave_one_out(), np.diff(sp.csr_array(Y).indptr)
-    by_size = left_out(X, (sizes[:, None] == np.unique(sizes)).astype(int), groups, naive.rbf(3.0), weights=w)
+    by_size = loo_scores(
+        X, (sizes[:, None] == np.unique(sizes)).astype(int), groups, naive.rbf(3.0), weights=w
+    )
     blocks = [TrainingBlock(ScoreBlock(scores, np.array(by_size), scores), sp.csr_array(Y), w)]
     rule = PerLabel().fit(np.unique(sizes), blocks)
     np.testing.assert_allclose(model.label_rule_.thresholds_, rule.thresholds_, rtol=1e-6)
@@ -215,7 +217,7 @@ def test_rules_and_calibration_learn_from_rows_without_their_groups():
 def test_copies_do_not_vouch_for_each_other():
     rng = np.random.default_rng(0)
     sea, trees = rng.normal([1.0, 0.0], 0.05, (20, 2)), rng.normal([0.0, 1.0], 0.05, (20, 2))
-    copies = np.tile([1.1, 0.2], (6, 1))  # nearest to the sea, and wrongly labelled
+    copies = np.tile([1.1, 0.2], (6, 1))  # nearest to the sea, and wrongly labeled
     X, y = np.vstack([copies, sea, trees]), [{"trees"}] * 6 + [{"sea"}] * 20 + [{"trees"}] * 20
     model = SMLClassifier(RBF(200.0), normalizer=None)
     wrong = set(range(6))
@@ -362,4 +364,4 @@ def test_rows_on_a_cluster_have_no_groups():
 
     space, Y = LabelSpace.learn([{"a"}, {"b"}])
     with pytest.raises(ValueError, match="groups are for rows on this machine"):
-        drop_weightless(Remote(), space, Y, None, range(2), ["x", "x"])
+        drop_zero_weight_rows(Remote(), space, Y, None, range(2), ["x", "x"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
 from simlabel.guarantees import LabelCoverage, Precision, Recall, SetCoverage
-from simlabel.labels import Partial
+from simlabel.labels import PartialLabels
 from simlabel.metrics import hierarchical_f1, hierarchical_precision, hierarchical_recall
 from simlabel.similarities import RBF
 
@@ -82,7 +82,7 @@ def test_a_new_label_brings_those_above_it():
 
 def test_what_is_partly_known_is_known_as_far_as_the_hierarchy_says():
     X, y = problem(6)
-    y[2], y[3] = Partial({"mail::imap"}), Partial(absent={"mail"})
+    y[2], y[3] = PartialLabels({"mail::imap"}), PartialLabels(absent={"mail"})
     fitted = model("uniform", hierarchy="::").fit(X, y)
     references, names = fitted._model.scorer.references, fitted.classes_.tolist()
     Y, unknown = references.Y.toarray(), references.unknown.toarray()

@@ -19,7 +19,7 @@ from simlabel.labels._space import LabelSpace
 from simlabel.metrics import evaluate, hamming_loss
 from simlabel.normalizers import NORMALIZERS
 from simlabel.similarities import Linear
-from simlabel.sums.dask import as_rows
+from simlabel.sums.dask import as_remote_rows
 
 
 def good(n=6, m=4):
@@ -59,7 +59,7 @@ DOORS = {
     "baseline, labels": lambda X: BoosTexter(2).fit(good(), X),
     "truth": lambda X: hamming_loss(X, good()),
     "prediction": lambda X: evaluate(good().astype(int), X, np.ones((6, 4))),
-    "Dask": as_rows,
+    "Dask": as_remote_rows,
     "Dataset": lambda X: Dataset("d", X, X, "abcd", "efgh"),
 }
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simlabel import SMLClassifier, load
-from simlabel.labels import Partial
+from simlabel.labels import PartialLabels
 from simlabel.ridge import Ridge
 from simlabel.rules import PerLabel
 from simlabel.similarities import RBF
@@ -53,7 +53,7 @@ CHANGES = {
         lambda m: m.split_label("a", "d", [0]),
         lambda i, one: (one - {"a"}) | {"d"} if i == 0 else one,
     ),
-    "retire": (lambda m: m.retire_labels(["a", "d"]), lambda i, one: one - {"a", "d"}),
+    "retire": (lambda m: m.remove_labels(["a", "d"]), lambda i, one: one - {"a", "d"}),
     "rename": (lambda m: m.rename_labels({"a": "z"}), lambda i, one: {"z" if x == "a" else x for x in one}),
 }
 
@@ -96,18 +96,18 @@ def test_frames_and_classes():
     single = SMLClassifier(RBF(0.7)).fit(X, ["a", "b", "c", "d"] * 5)
     assert set(single.merge_labels(["a", "b"], into="ab").predict(X)) <= {"ab", "c", "d"}
     with pytest.raises(ValueError, match="one class per row"):
-        single.retire_labels(["c"])
+        single.remove_labels(["c"])
     with pytest.raises(ValueError, match="Classes must have one type"):
         single.rename_labels({"c": 7})
 
 
 def test_what_is_unknown_stays_so():
     X, y = problem(2)
-    y[1] = Partial({"c"}, absent={"a"})
+    y[1] = PartialLabels({"c"}, absent={"a"})
     fitted = model().fit(X, y).merge_labels(["a", "b"], into="ab")
     references, names = fitted._model.scorer.references, fitted.classes_.tolist()
     assert references.unknown.toarray()[1].tolist() == [name in ("ab", "d") for name in names]
-    y[1] = Partial({"c"}, absent={"a", "b"})
+    y[1] = PartialLabels({"c"}, absent={"a", "b"})
     fitted = model().fit(X, y).merge_labels(["a", "b"], into="ab")
     assert fitted._model.scorer.references.unknown.toarray()[1].tolist() == [name == "d" for name in names]
 
@@ -125,7 +125,7 @@ def test_a_changed_model_is_saved(tmp_path):
         (lambda m: m.rename_labels({"x": "y"}), "There is no label 'x'; the labels are"),
         (lambda m: m.rename_labels({"a": "b"}), "Two labels would be called 'b'; merge_labels"),
         (lambda m: m.merge_labels([], into="ab"), "Name a label"),
-        (lambda m: m.retire_labels(NAMES), "all labels of the model"),
+        (lambda m: m.remove_labels(NAMES), "all labels of the model"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(change, words):
@@ -144,8 +144,8 @@ def test_labels_without_the_row_are_refused():
     with pytest.raises(ValueError, match="1 of these instances do not have the label 'a'"):
         model().fit(X, y).split_label("a", "new", [0, 3])
     with pytest.raises(ValueError, match="columns of an array, which have no names"):
-        model().fit(X, np.ones((20, 2), dtype=int) * (np.arange(20)[:, None] % 2)).retire_labels([0])
+        model().fit(X, np.ones((20, 2), dtype=int) * (np.arange(20)[:, None] % 2)).remove_labels([0])
     with pytest.raises(KeyError, match="id 99; nothing was changed"):
         model().fit(X, y).split_label("a", "new", [99])
     with pytest.raises(TypeError, match="labels must be a list"):
-        model().fit(X, y).retire_labels("ab")
+        model().fit(X, y).remove_labels("ab")

@@ -223,15 +223,15 @@ def test_new_labels_come_at_once(rng):
     assert frame.predict(X).to_dict("list") == {"z": [1, 0, 1, 0], "m": [0, 1, 0, 1], "a": [0, 0, 1, 0]}
 
 
-def test_what_the_threshold_has_learnt_is_held(rng):
+def test_what_the_threshold_has_learned_is_held(rng):
     X, Q = rng.random((20, 3)), rng.random((6, 3))
     y = [{NAMES[k] for k in range(1, 4) if rng.random() < 0.5} for _ in range(20)]
     y[0] = {"b", "c", "d"}
     model = SMLClassifier(RBF(2.0), label_rule=Threshold()).fit(X, y)
-    learnt = dict(zip(model.classes_, model.label_rule_.coef_, strict=True))
+    learned = dict(zip(model.classes_, model.label_rule_.coef_, strict=True))
     model.partial_fit(X[:2] + 0.1, [{"a", "c"}, {"g"}])
     now = dict(zip(model.classes_, model.label_rule_.coef_, strict=True))
-    assert now == {"a": 0.0, "g": 0.0} | learnt
+    assert now == {"a": 0.0, "g": 0.0} | learned
     scores = model.label_weights(Q)
     t = scores @ model.label_rule_.coef_ + model.label_rule_.intercept_
     assert [set(s) for s in model.predict(Q)] == [

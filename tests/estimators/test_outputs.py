@@ -101,19 +101,19 @@ def test_frames_have_names_and_the_index_that_was_asked_about(rng):
     X, Y, Q = problem(rng)
     names = [f"label {k}" for k in range(Y.shape[1])]
     model = SMLClassifier(RBF(2.0)).fit(X, pd.DataFrame(Y, columns=names))
-    asked = pd.DataFrame(Q, index=[f"row {i}" for i in range(len(Q))])
-    outputs = model.outputs(asked)
+    requested = pd.DataFrame(Q, index=[f"row {i}" for i in range(len(Q))])
+    outputs = model.outputs(requested)
     for what, wanted in {
-        "probabilities": model.predict_proba(asked),
-        "weights": model.label_weights(asked),
-        "sets": model.predict(asked).to_numpy(),
+        "probabilities": model.predict_proba(requested),
+        "weights": model.label_weights(requested),
+        "sets": model.predict(requested).to_numpy(),
     }.items():
         frame = outputs.frame(what)
         np.testing.assert_allclose(frame.to_numpy(), wanted)
         assert frame.columns.tolist() == names
-        assert frame.index.tolist() == asked.index.tolist()
+        assert frame.index.tolist() == requested.index.tolist()
     assert model.outputs(Q).frame().index.tolist() == list(range(len(Q)))
-    assert isinstance(model.predict_proba(asked), np.ndarray)  # scikit-learn's tools index its columns
+    assert isinstance(model.predict_proba(requested), np.ndarray)  # scikit-learn's tools index its columns
     with pytest.raises(ValueError, match="'scores'"):
         outputs.frame("scores")
 
@@ -123,7 +123,7 @@ def test_what_is_made_ready_says_the_same(rng, tmp_path, case):
     X, Y, Q = problem(rng)
     fitted = SMLClassifier(**case, random_state=0).fit(X, Y)
     fitted.save(tmp_path / "model")
-    before, ready = load(tmp_path / "model"), load(tmp_path / "model").make_ready()
+    before, ready = load(tmp_path / "model"), load(tmp_path / "model").warm_up()
     for one in Q[:5]:
         np.testing.assert_allclose(ready.label_weights([one]), before.label_weights([one]), rtol=1e-9)
 
@@ -133,9 +133,9 @@ def test_sums_that_cost_less_are_taken_before_a_query_comes(rng, tmp_path):
     SMLClassifier(Quadratic(), influence=Ridge(0.3)).fit(X, Y).save(tmp_path / "model")
     model = load(tmp_path / "model")
     model.label_weights(Q[:1])
-    assert "collapsed" not in model._model.scorer.job.kept
-    model.make_ready()
-    assert "collapsed" in model._model.scorer.job.kept
+    assert "collapsed" not in model._model.scorer.job.cache
+    model.warm_up()
+    assert "collapsed" in model._model.scorer.job.cache
 
 
 def test_labels_that_only_the_minimum_lets_in_are_marked_as_forced():
@@ -159,8 +159,8 @@ def test_a_forced_set_that_pending_rows_change_is_forced_no_more():
     model.fit([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]], [{"sea"}, {"sea"}, {"sun"}, {"sun"}])
     queries = [[1.0, 0.0], [0.0, 1.0]]
     assert model.outputs(queries).forced.tolist() == [True, True]
-    noted = model.noted([[0.0, 1.0]], [{"sun", "moon"}])
-    outputs = model.outputs(queries, noted)
+    pending_rows = model.pending_rows([[0.0, 1.0]], [{"sun", "moon"}])
+    outputs = model.outputs(queries, pending_rows)
     assert "moon" in outputs.names[outputs.columns[1]]
     assert outputs.forced.tolist() == [True, False]
 

@@ -43,10 +43,10 @@ def _check(model, rows, queries, rng, with_groups=False):
 @pytest.mark.parametrize(
     "stages",
     [
-        {"tuning": LeaveOneOut(most_rows=40)},
+        {"tuning": LeaveOneOut(max_rows=40)},
         {"tuning": Validation(literal=True, share=0.3)},
-        {"similarity": "laplacian", "normalizer": "zscore", "tuning": LeaveOneOut(most_rows=40)},
-        {"similarity": "chi_square", "tuning": LeaveOneOut(most_rows=40)},
+        {"similarity": "laplacian", "normalizer": "zscore", "tuning": LeaveOneOut(max_rows=40)},
+        {"similarity": "chi_square", "tuning": LeaveOneOut(max_rows=40)},
         {"normalizer": "auto"},
         {"influence": "ridge"},
         {"influence": Ridge(0.5, inducing=30)},
@@ -68,7 +68,7 @@ def test_nor_does_it_with_groups_and_sparse_rows(rows, rng):
     queries = np.abs(rng.normal(size=(60, 5)))
     _check(SMLClassifier(tuning=tuning, random_state=0), rows, queries, rng, with_groups=True)
     X = sp.csr_array(np.where(X > 0.4, X, 0.0))
-    _check(SMLClassifier(tuning=LeaveOneOut(most_rows=40), random_state=0), (X, *others), queries, rng)
+    _check(SMLClassifier(tuning=LeaveOneOut(max_rows=40), random_state=0), (X, *others), queries, rng)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_nor_does_it_with_groups_and_sparse_rows(rows, rng):
         {"influence": "ridge"},
         {"label_rule": "per_label"},
         {"label_rule": "cutoff"},
-        {"weighting": TopK("auto"), "tuning": LeaveOneOut(most_rows=40)},
+        {"weighting": TopK("auto"), "tuning": LeaveOneOut(max_rows=40)},
         {"weighting": TopK("auto"), "tuning": Validation(literal=True, share=0.3)},
         {"weighting": TopK("auto"), "tuning": Validation(folds=3)},
     ],
@@ -90,7 +90,7 @@ def test_nor_does_it_with_precomputed_similarities(stages, rng):
     similar = lambda A: np.exp(-((A[:, None] - X[None]) ** 2).sum(axis=2))  # noqa: E731
     S, new, order = similar(X), similar(Q), rng.permutation(N)
     model = SMLClassifier(Precomputed(positive_definite=True), random_state=0, **stages)
-    with changed_limits(tuned_rows=100, judged_entries=400):
+    with changed_limits(tuned_rows=100, evaluated_entries=400):
         wanted, best = model.fit(S, Y).predict(new), model.tuning_.best
         found = model.fit(S[np.ix_(order, order)], Y[order]).predict(new[:, order])
     np.testing.assert_array_equal(found, wanted)
@@ -108,7 +108,7 @@ def test_content_order_of_similarities(form, rng):
 def test_nor_does_it_where_stages_are_chosen(rows, rng):
     X, Y, *_ = rows
     order, queries = rng.permutation(N), np.abs(rng.normal(size=(60, 5)))
-    with changed_limits(tuned_rows=120, judged_entries=400):
+    with changed_limits(tuned_rows=120, evaluated_entries=400):
         one, other = (
             AutoSMLClassifier(random_state=0).fit(X[some], Y[some]) for some in (np.arange(N), order)
         )

@@ -121,9 +121,9 @@ def test_taught_and_forgotten_equals_a_fresh_fit_with_what_was_resolved_held(fit
     np.testing.assert_allclose(references.X[:].toarray(), rows.toarray(), rtol=1e-12)
     fresh = SMLClassifier(tagger.similarity_, normalizer=None, influence=tagger.influence_)
     fresh.fit(rows, references.Y.toarray())
-    asked = pd.DataFrame(references.raw[:8], columns=list(before.names_))
+    requested = pd.DataFrame(references.raw[:8], columns=list(before.names_))
     np.testing.assert_allclose(
-        tagger.label_weights(asked), fresh.label_weights(rows[:8]), rtol=1e-7, atol=1e-9
+        tagger.label_weights(requested), fresh.label_weights(rows[:8]), rtol=1e-7, atol=1e-9
     )
     old, now = (dict(zip(v.terms, v.weights, strict=True)) for v in (_words(before), _words(tagger.encoder_)))
     assert all(now[word] == weight for word, weight in old.items() if word in now)
@@ -139,8 +139,8 @@ def test_what_only_forgotten_rows_had_is_nowhere(tmp_path):
     table = [
         {"t": t, "k": k, "m": m} for t, k, m in zip(TEXTS, "aabba", ["x|y", "x", "y", "x", "y"], strict=True)
     ]
-    told = {"t": f"the {secret} at sea", "k": f"{secret} k", "m": f"x|{secret} m"}
-    tagger = Tagger({"k": "category", "m": "multi"}).fit([*table, told], [*TAGS, "sea"])
+    message = {"t": f"the {secret} at sea", "k": f"{secret} k", "m": f"x|{secret} m"}
+    tagger = Tagger({"k": "category", "m": "multi"}).fit([*table, message], [*TAGS, "sea"])
     tagger.save(tmp_path / "before")
     needles = [s for word in (secret, secret.casefold(), others) for s in (word, json.dumps(word)[1:-1])]
     assert any(n.encode() in (tmp_path / "before").read_bytes() for n in needles)
@@ -203,11 +203,11 @@ def test_groups_change_the_weights():
     """Duplicates make a column of noise look informative, unless whole groups are left out."""
     rng = np.random.default_rng(0)
     words = [["sea", "boat", "fish"], ["love", "kiss", "ring"]]
-    told = [" ".join(rng.choice(words[i % 2], 3)) for i in range(40)]
+    message = [" ".join(rng.choice(words[i % 2], 3)) for i in range(40)]
     noise = [" ".join(rng.choice([f"n{k}" for k in range(8)], 4, replace=False)) for _ in range(40)]
     given = [["sea", "love"][i % 2 if i % 8 > 1 else 1 - i % 2] for i in range(40)]
     groups = np.repeat(np.arange(40), 2)
-    rows, y = [{"noise": noise[i], "plot": told[i]} for i in groups], [given[i] for i in groups]
+    rows, y = [{"noise": noise[i], "plot": message[i]} for i in groups], [given[i] for i in groups]
     tagger = Tagger({"noise": "text", "plot": "text"}, criterion=squared_error, calibration=None)
     plain, grouped = (dict(tagger.fit(rows, y, groups=each).encoder_.weights) for each in (None, groups))
     assert plain["noise"] == plain["plot"]

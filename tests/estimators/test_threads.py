@@ -70,7 +70,7 @@ BEFORE = {
     "<genexpr>",
     "__init__",
     "check",
-    "one_thread_changes",
+    "lock_for_changes",
     "resolve_normalizer",
     "fit",
     "predict",
@@ -134,7 +134,7 @@ def test_a_model_keeps_to_its_jobs(spy, rows, name, n_jobs):
         model.contradicting_duplicates()
         model.leave_one_out()
         model.partial_fit(X[:2], Y[:2])
-        model.forget([0]).change_rule("per_label").retune()
+        model.forget([0]).set_label_rule("per_label").retune()
         spy.check(n_jobs, "inspection", "ridge", "rules")
 
 
@@ -143,11 +143,11 @@ def test_a_similarity_sees_the_threads_of_its_caller(spy, rows, n_jobs):
     X, Y = rows
     seen = []
 
-    def noted(A, B):
+    def pending_rows(A, B):
         seen.append(max(counts()))
         return A @ B.T
 
-    phi = Function(noted, blockwise=True)
+    phi = Function(pending_rows, blockwise=True)
     model = SMLClassifier(phi, n_jobs=n_jobs).fit(X, Y)
     model.predict(X[:1])
     similarity_sums(X[:9], X, Y, phi, n_jobs=n_jobs, engine=Exact())
@@ -174,13 +174,13 @@ def test_the_search_and_the_tagger_keep_to_their_jobs(spy, rows):
 
 
 @pytest.mark.parametrize(
-    "rival",
+    "method",
     [MLkNN(3, n_jobs=1), BoosTexter(2, n_jobs=1), ADTBoostMH(2, n_jobs=1)],
     ids=lambda r: type(r).__name__,
 )
-def test_rivals_keep_to_their_jobs(spy, rows, rival):
+def test_rivals_keep_to_their_jobs(spy, rows, method):
     X, Y = rows
-    rival.fit(X, Y).predict(X)
+    method.fit(X, Y).predict(X)
     spy.check(1, "baselines")
 
 

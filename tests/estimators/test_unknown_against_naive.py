@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import naive
 from simlabel import SMLClassifier
 from simlabel._utils.limits import changed_limits
-from simlabel._utils.rows import fold_numbers
+from simlabel._utils.rows import assign_folds
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Laplacian, Linear, Quadratic
 from simlabel.sums import Cutoff, Power, TopK
@@ -63,13 +63,13 @@ def test_sums_and_sizes(similarity, phi, by_counts, weighting, psi, engine, seed
     model = SMLClassifier(similarity, weighting=weighting, normalizer=None, engine=engine)
     model.fit(X, Y, sample_weight=weights)
     given_weights = None if weights is None else weights.tolist()
-    asked = [(q, X.tolist(), rows, phi, psi, given_weights) for q in Q.tolist()]
+    requested = [(q, X.tolist(), rows, phi, psi, given_weights) for q in Q.tolist()]
     close(
         model.label_weights(Q) if hasattr(model, "label_weights") else model.decision_function(Q),
-        [naive.known_label_weights(*one, by_counts=by_counts) for one in asked],
+        [naive.known_label_weights(*one, by_counts=by_counts) for one in requested],
     )
     if not by_counts:
-        assert model.predict_set_size(Q).tolist() == [naive.known_set_size(*one) for one in asked]
+        assert model.predict_set_size(Q).tolist() == [naive.known_set_size(*one) for one in requested]
 
 
 @pytest.mark.parametrize("weighting", [None, TopK(3)], ids=repr)
@@ -86,9 +86,9 @@ def test_leave_one_out(weighting, grouped, seed, weighted):
     psi = naive.keep_all if weighting is None else naive.top_k(3)
     wanted = []
     for i, x in enumerate(X.tolist()):
-        gone = {"absent": naive.own_group(i, groups)} if grouped else {"exclude": i}
+        removed = {"absent": naive.own_group(i, groups)} if grouped else {"exclude": i}
         wanted.append(
-            naive.known_label_weights(x, X.tolist(), rows, naive.rbf(1.0), psi, weights.tolist(), **gone)
+            naive.known_label_weights(x, X.tolist(), rows, naive.rbf(1.0), psi, weights.tolist(), **removed)
         )
     close(model.leave_one_out(), wanted)
 
@@ -98,7 +98,7 @@ def test_leave_one_out(weighting, grouped, seed, weighted):
 def test_label_mean_is_over_the_rows_that_are_known_to_have_a_label(seed):
     X, Y, rows, Q = made(seed)
     model = SMLClassifier(RBF(1.0), influence="label_mean", normalizer=None).fit(X, Y)
-    phi, rows = naive.rbf(1.0), naive.settled(rows)
+    phi, rows = naive.rbf(1.0), naive.imputed(rows)
     wanted = []
     for q in Q.tolist():
         have = [[phi(q, x) for x, row in zip(X.tolist(), rows, strict=True) if row[k]] for k in range(4)]
@@ -124,10 +124,10 @@ def test_ridge_and_its_leave_one_out(grouped, inducing, seed, weighted):
     close(scores(Q), [naive.known_ridge(q, *given_) for q in Q.tolist()])
     if weighted and not grouped:
         return  # one copy is left out, of weights below 1 all: by loops of ridge itself elsewhere
-    gone = [naive.own_group(i, groups) if grouped else [i] for i in range(len(X))]
+    removed = [naive.own_group(i, groups) if grouped else [i] for i in range(len(X))]
     close(
         model.leave_one_out(),
-        [naive.known_ridge(x, *given_, absent=absent) for x, absent in zip(X.tolist(), gone, strict=True)],
+        [naive.known_ridge(x, *given_, absent=absent) for x, absent in zip(X.tolist(), removed, strict=True)],
     )
 
 
@@ -150,7 +150,7 @@ def test_left_out_scores_of_folds_are_those_of_the_other_folds():
     with changed_limits(pattern_operations=0.0):
         model = SMLClassifier(RBF(0.5), influence=Ridge(0.3), normalizer=None).fit(X, Y)
     problem = model._model.scorer.problem
-    numbers = fold_numbers(problem.references.units, 5, problem.stages.seed)
+    numbers = assign_folds(problem.references.units, 5, problem.stages.seed)
     found = model.leave_one_out()
     for fold in range(5):
         held = numbers == fold

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import naive
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
 from simlabel.baselines import MLkNN
-from simlabel.labels import Known, LabelSpace, Partial
+from simlabel.labels import LabelSpace, MaskedIndicator, PartialLabels
 from simlabel.metrics import (
     average_precision,
     coverage,
@@ -51,7 +51,7 @@ def as_sets(Y, names="abcdefgh"):
     rows = []
     for row in Y:
         has, has_not = ({names[k] for k in np.flatnonzero(row == value)} for value in (1, 0))
-        rows.append(Partial(has, has_not) if np.isnan(row).any() else has)
+        rows.append(PartialLabels(has, has_not) if np.isnan(row).any() else has)
     return rows
 
 
@@ -74,7 +74,7 @@ def forms(Y):
         "polars": pl.DataFrame(
             {str(k): [None if np.isnan(v) else int(v) for v in Y[:, k]] for k in range(4)}
         ),
-        "sparse": Known(sp.csr_array(filled.astype(int)), sp.csr_array((~missing).astype(int))),
+        "sparse": MaskedIndicator(sp.csr_array(filled.astype(int)), sp.csr_array((~missing).astype(int))),
         "sets": as_sets(Y),
     }
 
@@ -117,12 +117,15 @@ def test_one_class_per_row_is_always_known():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Partial({"a"}, {"a", "b"}), "both present and absent"),
-        (lambda: Partial("sea"), r"got 'sea'; write \{'sea'\}"),
-        (lambda: Partial([[1]]), "unhashable"),
-        (lambda: Known(np.ones((1, 2)), np.ones((1, 2))), "two sparse matrices"),
-        (lambda: Known(sp.csr_array((1, 2)), sp.csr_array((1, 3))), "shape"),
-        (lambda: LabelSpace.learn_known(Known(sp.csr_array([[0, 1]]), sp.csr_array([[1, 0]]))), "not known"),
+        (lambda: PartialLabels({"a"}, {"a", "b"}), "both present and absent"),
+        (lambda: PartialLabels("sea"), r"got 'sea'; write \{'sea'\}"),
+        (lambda: PartialLabels([[1]]), "unhashable"),
+        (lambda: MaskedIndicator(np.ones((1, 2)), np.ones((1, 2))), "two sparse matrices"),
+        (lambda: MaskedIndicator(sp.csr_array((1, 2)), sp.csr_array((1, 3))), "shape"),
+        (
+            lambda: LabelSpace.learn_known(MaskedIndicator(sp.csr_array([[0, 1]]), sp.csr_array([[1, 0]]))),
+            "not known",
+        ),
         (lambda: SMLClassifier().fit([[0.0], [1.0]], [[1.0, np.inf], [0.0, 1.0]]), "inf"),
         (lambda: MLkNN().fit([[0.0], [1.0]], [[1.0, NAN], [0.0, 1.0]]), "a row with unknown labels"),
     ],
@@ -139,7 +142,7 @@ def test_what_is_no_label_is_told(make, words):
 def test_partial_rows_that_name_everything_are_whole(influence):
     X, Y, _, Q = made()
     whole = [{"abcd"[k] for k in np.flatnonzero(row)} for row in Y]
-    named = [Partial(row, set("abcd") - row) for row in whole]
+    named = [PartialLabels(row, set("abcd") - row) for row in whole]
     models = [
         SMLClassifier(RBF(1.0), influence=influence, label_rule="auto").fit(X, y) for y in (whole, named)
     ]
@@ -189,7 +192,7 @@ def test_what_is_revealed_is_as_if_it_had_been_known(influence):
     absent = [{"abcd"[k] for k in np.flatnonzero(np.isnan(H[i]) & (Y[i] == 0))} for i in hidden]
     half = len(hidden) // 2
     for part in (slice(0, half), slice(half, None)):
-        revealed = [Partial(p, a) for p, a in zip(named[part], absent[part], strict=True)]
+        revealed = [PartialLabels(p, a) for p, a in zip(named[part], absent[part], strict=True)]
         model.correct(hidden[part].tolist(), revealed)
     fresh = SMLClassifier(RBF(1.0), influence=influence).fit(X, as_sets(Y))
     np.testing.assert_allclose(scores(model, Q), scores(fresh, Q), rtol=1e-9, atol=1e-12)
@@ -201,7 +204,7 @@ def test_what_is_revealed_is_as_if_it_had_been_known(influence):
 def test_taught_and_forgotten_is_as_fresh(influence):
     X, _, H, Q = made()
     y = as_sets(H)
-    y[30] = Partial({"e"}, {"a"})  # a label that comes later: unknown in rows that are known in part
+    y[30] = PartialLabels({"e"}, {"a"})  # a label that comes later: unknown in rows that are known in part
     model = SMLClassifier(RBF(1.0), influence=influence).fit(X[:25], y[:25])
     model.partial_fit(X[25:], y[25:]).forget([2, 7, 33])
     kept = np.setdiff1d(np.arange(40), [2, 7, 33])
@@ -214,8 +217,10 @@ def test_taught_and_forgotten_is_as_fresh(influence):
 
 def test_an_entry_that_is_not_named_stays_as_it_was():
     X, _, _, Q = made()
-    y = [{"a"}, Partial({"b"}, {"a"}), *[{"a", "b", "c"}] * 38]
-    model = SMLClassifier(RBF(1.0)).fit(X, y).correct([0, 1], [Partial({"b"}), Partial((), {"c"})])
+    y = [{"a"}, PartialLabels({"b"}, {"a"}), *[{"a", "b", "c"}] * 38]
+    model = (
+        SMLClassifier(RBF(1.0)).fit(X, y).correct([0, 1], [PartialLabels({"b"}), PartialLabels((), {"c"})])
+    )
     y[:2] = [{"a", "b"}, {"b"}]
     np.testing.assert_allclose(scores(model, Q), scores(SMLClassifier(RBF(1.0)).fit(X, y), Q), rtol=1e-12)
 
@@ -230,7 +235,7 @@ def test_files_keep_what_is_unknown(influence, mmap, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(Q), model.predict_proba(Q))
     assert again.predict(Q) == model.predict(Q)
     for each in (model, again):
-        each.correct([10], [Partial({"a"}, {"b"})])
+        each.correct([10], [PartialLabels({"a"}, {"b"})])
     np.testing.assert_allclose(scores(again, Q), scores(model, Q), rtol=1e-12)
 
 
@@ -303,7 +308,7 @@ def test_unknown_entries_are_no_suspects():
 
 def test_duplicates_that_differ_in_what_is_unknown_do_not_contradict():
     X = [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
-    y = [{"a"}, Partial({"a"}), Partial((), {"a"}), {"b"}]
+    y = [{"a"}, PartialLabels({"a"}), PartialLabels((), {"a"}), {"b"}]
     found = SMLClassifier("cosine").fit(X, y).contradicting_duplicates()
     assert set(zip(found["id"], found["other"], strict=True)) == {(0, 2), (1, 2)}
 
@@ -321,7 +326,7 @@ def test_what_cannot_be_done_is_refused_in_words():
     )
     before = sketched.n_references_
     with pytest.raises(ValueError, match="sketch"):
-        sketched.partial_fit(X[:1], [Partial({"a"})])
+        sketched.partial_fit(X[:1], [PartialLabels({"a"})])
     assert sketched.n_references_ == before
 
 
@@ -339,7 +344,7 @@ def test_auto_and_tagger_take_unknown_labels():
     ).fit(X, H)
     assert np.isfinite(auto.predict_proba(Q)).all()
     texts = ["a shark hunts swimmers", "a shark in the sea", "love in the town", "two fall in love"] * 3
-    y = [{"horror", "sea"}, Partial({"sea"}), {"romance"}, Partial({"romance"}, {"sea"})] * 3
+    y = [{"horror", "sea"}, PartialLabels({"sea"}), {"romance"}, PartialLabels({"romance"}, {"sea"})] * 3
     tagger = Tagger().fit(texts, y)
     assert tagger.predict(["love in the hills"]) == [{"romance"}]
     assert tagger.score(texts, y) == 1.0
@@ -381,26 +386,26 @@ def test_ranking_criteria_equal_loops_over_what_is_known(seed):
 def test_criteria_of_sets_equal_loops_over_what_is_known(seed):
     Y, P, F, _ = hidden_case(seed)
     there = ~np.isnan(Y)
-    asked = [i for i in range(len(Y)) if there[i].any()]
+    requested = [i for i in range(len(Y)) if there[i].any()]
 
     def f1(truth, predicted):
         both = truth.sum() + predicted.sum()
         return 2 * (truth * predicted).sum() / both if both else NAN
 
-    by_row = [(Y[i, there[i]], P[i, there[i]]) for i in asked]
+    by_row = [(Y[i, there[i]], P[i, there[i]]) for i in requested]
     assert hamming_loss(Y, P) == pytest.approx(mean([np.mean(t != p) for t, p in by_row]))
     assert subset_accuracy(Y, P) == pytest.approx(mean([float((t == p).all()) for t, p in by_row]))
     assert f1_instance(Y, P) == pytest.approx(mean([np.nan_to_num(f1(t, p), nan=1.0) for t, p in by_row]))
     assert f1_micro(Y, P) == pytest.approx(f1(Y[there], P[there]))
     by_label = [f1(Y[there[:, k], k], P[there[:, k], k]) for k in range(5)]
     assert f1_macro(Y, P) == pytest.approx(np.nanmean(by_label))
-    enough = [i for i in asked if there[i].sum() >= 2]
+    enough = [i for i in requested if there[i].sum() >= 2]
     hits = []
     for i in enough:
         order = sorted(np.flatnonzero(there[i]), key=lambda k: (-F[i, k], Y[i, k]))[:2]
         hits.append(Y[i, order].sum() / 2)
     assert precision_at(Y, F, 2) == pytest.approx(mean(hits))
-    one_by_one = [ndcg_at([Y[i, there[i]]], [F[i, there[i]]], 1) for i in asked if np.nansum(Y[i])]
+    one_by_one = [ndcg_at([Y[i, there[i]]], [F[i, there[i]]], 1) for i in requested if np.nansum(Y[i])]
     assert ndcg_at(Y, F, 1) == pytest.approx(mean(one_by_one))
 
 

@@ -15,8 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from made_data import make_data
 from simlabel.baselines import LabelPowerset
 from simlabel.datasets import Dataset
-from simlabel.experiments import ALGORITHMS, AlgorithmAbsent, KFolds, compare, find_algorithm
-from simlabel.metrics import label_probabilities, label_scores, label_sets
+from simlabel.experiments import ALGORITHMS, AlgorithmNotInstalled, KFolds, compare, find_algorithm
+from simlabel.metrics import label_probabilities, label_scores, predicted_label_sets
 
 QUICK = [name for name in ALGORITHMS if name not in ("boostexter", "ranksvm", "autosml")]
 
@@ -52,7 +52,7 @@ def test_lists_of_probabilities_become_a_matrix():
         assert scores.shape == (8, 3)
         np.testing.assert_array_equal(scores[:, 1], 0.0)  # never occurred
         np.testing.assert_array_equal(scores[:, 2], 1.0)  # always did
-        np.testing.assert_array_equal(label_sets(model, X, 3).toarray(), model.predict(X))
+        np.testing.assert_array_equal(predicted_label_sets(model, X, 3).toarray(), model.predict(X))
     np.testing.assert_array_equal(label_scores(KNeighborsClassifier(1).fit(X, Y), X, 3)[:, 0], Y[:, 0])
 
 
@@ -74,7 +74,7 @@ def test_missing_or_wrong_scores_raise():
     with pytest.raises(TypeError, match="Silent has neither decision_function nor predict_proba"):
         label_scores(Silent(), np.ones((2, 1)), 3)
     with pytest.raises(ValueError, match=r"Silent predicts an array of shape \(2, 3\); expected 4 columns"):
-        label_sets(Silent(), np.ones((2, 1)), 4)
+        predicted_label_sets(Silent(), np.ones((2, 1)), 4)
 
 
 def test_powerset_adds_up_the_sets_that_have_a_label():
@@ -91,7 +91,7 @@ def test_names_and_addresses():
     found = find_algorithm("sklearn.neural_network:MLPClassifier", seed=5)
     assert (found.title, found.estimator.random_state) == ("MLPClassifier", 5)
     for name in ("nosuch", "no.such.module:Thing", "sklearn.tree:NoTree", ":x", "sklearn.pipeline:Pipeline"):
-        with pytest.raises(AlgorithmAbsent, match=r"unknown|not installed|not a scikit-learn"):
+        with pytest.raises(AlgorithmNotInstalled, match=r"unknown|not installed|not a scikit-learn"):
             find_algorithm(name)
 
 
@@ -107,7 +107,7 @@ def test_absent_and_failing_algorithms_are_listed_and_the_others_continue(made):
 
 
 def test_a_mistyped_name_raises_before_anything_runs(made, tmp_path):
-    with pytest.raises(AlgorithmAbsent, match="unknown algorithm 'knnn'; expected one of sml"):
+    with pytest.raises(AlgorithmNotInstalled, match="unknown algorithm 'knnn'; expected one of sml"):
         compare(made, ["knn", "knnn"], KFolds(3), folder=tmp_path)
     assert not list(tmp_path.iterdir())
 

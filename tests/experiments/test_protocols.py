@@ -15,8 +15,8 @@ def test_folds_test_every_row_once_in_each_repeat(made, protocol):
     splits = protocol.splits(made)
     assert len(splits) == protocol.folds * protocol.repeats
     assert len({split.name for split in splits}) == len(splits)
-    asked = np.concatenate([split.test for split in splits])
-    np.testing.assert_array_equal(np.bincount(asked), np.full(made.n_rows, protocol.repeats))
+    requested = np.concatenate([split.test for split in splits])
+    np.testing.assert_array_equal(np.bincount(requested), np.full(made.n_rows, protocol.repeats))
     for split in splits:
         assert not set(split.train) & set(split.test)
         assert len(split.train) + len(split.test) == made.n_rows

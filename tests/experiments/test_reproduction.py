@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from simlabel.datasets import DatasetError, load_dataset
-from simlabel.experiments import PUBLISHED, Figure, find_algorithm, judge, reproduce
+from simlabel.experiments import PUBLISHED, PaperValue, check_claims, find_algorithm, reproduce
 from simlabel.metrics import CRITERIA
 
 TOLERANCE = 2.0
@@ -95,7 +95,7 @@ def test_the_constants_are_those_of_the_paper(name):
 
 def published(name):
     """The paper's values; ADTBoost.MH has no ranking loss."""
-    nothing = Figure(float("nan"), float("nan"))
+    nothing = PaperValue(float("nan"), float("nan"))
     return {
         algorithm: {criterion: figure or nothing for criterion, figure in row.items()}
         for algorithm, row in PUBLISHED[name].items()
@@ -104,32 +104,32 @@ def published(name):
 
 @pytest.mark.parametrize("name", ["yeast", "image"])
 def test_the_papers_values_support_its_claims(name):
-    for claim in judge(name, published(name)):
+    for claim in check_claims(name, published(name)):
         assert claim.holds, claim
 
 
 def test_one_better_baseline_is_enough_to_refute():
     table = published("yeast")
-    table["ML-kNN"] = {**table["ML-kNN"], "one_error": Figure(0.210, 0.001)}
-    best, spread, everywhere = judge("yeast", table)
+    table["ML-kNN"] = {**table["ML-kNN"], "one_error": PaperValue(0.210, 0.001)}
+    best, spread, everywhere = check_claims("yeast", table)
     assert not best.holds
     assert best.because == "one-error of ML-kNN is 0.210, of SML 0.220"
     assert "one-error against ML-kNN" in spread.because
     assert everywhere.holds
-    table["ML-kNN"]["coverage"] = Figure(6.275, 0.183)
-    everywhere = judge("yeast", table)[2]
+    table["ML-kNN"]["coverage"] = PaperValue(6.275, 0.183)
+    everywhere = check_claims("yeast", table)[2]
     assert everywhere.verdict == "does not hold"
     assert "coverage against ML-kNN" in everywhere.because
 
 
 def test_a_tie_is_not_better():
     table = published("yeast")
-    table["ML-kNN"] = {**table["ML-kNN"], "hamming_loss": Figure(0.1934, 0.01)}
-    assert not judge("yeast", table)[0].holds
+    table["ML-kNN"] = {**table["ML-kNN"], "hamming_loss": PaperValue(0.1934, 0.01)}
+    assert not check_claims("yeast", table)[0].holds
 
 
 def test_without_baselines_nothing_is_judged():
-    assert [claim.verdict for claim in judge("image", {"SML": published("image")["SML"]})] == [
+    assert [claim.verdict for claim in check_claims("image", {"SML": published("image")["SML"]})] == [
         "cannot be judged",
         "cannot be judged",
     ]

@@ -100,8 +100,8 @@ def test_other_data_parameters_and_folds_are_other_files(tmp_path):
 
 
 def test_keys():
-    def key(neighbours, jobs=None, scaler=True):
-        steps = [StandardScaler(with_mean=scaler), KNeighborsClassifier(neighbours, n_jobs=jobs)]
+    def key(neighbors, jobs=None, scaler=True):
+        steps = [StandardScaler(with_mean=scaler), KNeighborsClassifier(neighbors, n_jobs=jobs)]
         return algorithm_key(Algorithm("a", "a", make_pipeline(*steps)))
 
     assert key(3) == key(3, jobs=2)  # the number of threads changes nothing
@@ -173,7 +173,7 @@ OWN = """
 from sklearn.neighbors import KNeighborsClassifier
 class Own(KNeighborsClassifier):
     def fit(self, X, y):
-        self.n_neighbors = {neighbours}
+        self.n_neighbors = {neighbors}
         return super().fit(X, y)
 """
 
@@ -181,8 +181,8 @@ class Own(KNeighborsClassifier):
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("in_a_file", [False, True])
 def test_another_source_is_another_algorithm(in_a_file, nested, tmp_path, monkeypatch):
-    def key(neighbours):
-        source, module = OWN.format(neighbours=neighbours), ModuleType("own_module")
+    def key(neighbors):
+        source, module = OWN.format(neighbors=neighbors), ModuleType("own_module")
         if in_a_file:
             module.__file__ = str(tmp_path / "own_module.py")
             (tmp_path / "own_module.py").write_text(source)

@@ -118,14 +118,14 @@ def _command(rng: np.random.Generator, file: str, options: dict[str, Any], odd: 
     if verb not in verbs:
         return [verb, "--folds", "1"]
     words = [verb]
-    told = {} if rng.random() < odd else dict(options)
+    message = {} if rng.random() < odd else dict(options)
     for parameter in COMMANDS[verb].params:
         name = str(parameter.name)
         if parameter.param_type_name == "argument":
             given = "model" if name == "model" else file
             words.append(str(rng.choice(ODD)) if rng.random() < odd / 3 else given)
-        elif name in told:
-            words += [parameter.opts[-1], str(told[name])]
+        elif name in message:
+            words += [parameter.opts[-1], str(message[name])]
         elif name not in SKIPPED and (parameter.required or name == "folds" or rng.random() < 0.12):
             words += _option(rng, parameter, odd)
     while rng.random() < odd / 5:

@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 from desk_support import assert_journal_is_the_truth
 
-from simlabel.server import By, DeskError, DeskStore, Places, backup, changes, export_items, undo, views
+from simlabel.server import (
+    ChangeContext,
+    ServerError,
+    ServerStore,
+    StorePaths,
+    backup,
+    changes,
+    export_items,
+    undo,
+    views,
+)
 
 SECONDS = 20.0
 STEPS = 40
@@ -42,7 +52,7 @@ def case(material: None, seed: int) -> None:
         run.store.close()
     assert_journal_is_the_truth(run.folder, Path.cwd() / "again.sqlite")
     backup(run.folder, Path.cwd() / "copy.slb")
-    copied = DeskStore(Places.of(Path.cwd() / "copy.slb"))
+    copied = ServerStore(StorePaths.of(Path.cwd() / "copy.slb"))
     try:
         assert _facts(copied) == run.facts
     finally:
@@ -54,11 +64,11 @@ class _Run:
 
     def __init__(self, rng: np.random.Generator, folder: Path) -> None:
         self.rng, self.folder, self.facts = rng, folder, Facts()
-        self.store = DeskStore(Places.of(folder))
+        self.store = ServerStore(StorePaths.of(folder))
         self.undoable: dict[
             int, tuple[Facts, Facts, bool]
         ] = {}  # facts before and after, and for administration
-        self.gone: set[int] = set()  # items that were forgotten
+        self.removed: set[int] = set()  # items that were forgotten
         self.used: dict[str, int] = {"item": 0, "label": 0}  # the highest numbers so far
 
     def pick(self, choices: Any) -> Any:
@@ -69,14 +79,14 @@ class _Run:
         kind = self.pick(KINDS)
         if kind == "reopen the store":
             self.store.close()
-            self.store = DeskStore(Places.of(self.folder))
+            self.store = ServerStore(StorePaths.of(self.folder))
             return
         (who, role), seqs = self.pick(PEOPLE), _last(self.store)
         before = copy.deepcopy(self.facts)
         try:
             work = self.work(kind, role)
-            self.store.wrote(lambda db: work(By(db, who, self.store.clock(), role)))
-        except DeskError:
+            self.store.write_and_wait(lambda db: work(ChangeContext(db, who, self.store.clock(), role)))
+        except ServerError:
             assert _facts(self.store) == before, f"{kind} was refused, and changed something"
             return
         self.facts = _facts(self.store)
@@ -84,7 +94,7 @@ class _Run:
 
     def work(self, kind: str, role: str) -> Any:
         """A change; what it does is `check`ed afterwards."""
-        items = [key[1] for key in self.facts if key[0] == "status"] + list(self.gone)
+        items = [key[1] for key in self.facts if key[0] == "status"] + list(self.removed)
         labels = sorted({key[1] for key in self.facts if key[0] == "label"})
         item, name, label, other = (
             self.pick(items) or 1,
@@ -139,7 +149,7 @@ class _Run:
             assert not any(key[1] == item for key in facts if key[0] in ("status", "tag", "content"))
             rest = {key: value for key, value in before.items() if key[0] in LABEL or key[1] != item}
             assert facts == rest, "forgetting took more than the item"
-            self.gone.add(item)
+            self.removed.add(item)
             for was, then, _ in self.undoable.values():
                 for side in (was, then):
                     for key in [key for key in side if key[0] not in LABEL and key[1] == item]:
@@ -162,7 +172,7 @@ class _Run:
                 key[1] for key in before if key[0] == name
             }
             fresh = {number for number in new if number > self.used[what]}
-            assert not new & self.gone or what == "label", "a forgotten item is back"
+            assert not new & self.removed or what == "label", "a forgotten item is back"
             assert len(new - fresh) == 0 or what == "label"
             self.used[what] = max([self.used[what], *fresh])
 
@@ -187,11 +197,11 @@ def _changed(key: tuple[Any, ...], before: Facts, after: Facts) -> bool:
     return before.get(key) != after.get(key)
 
 
-def _last(store: DeskStore) -> int:
+def _last(store: ServerStore) -> int:
     return int(store.rows("SELECT coalesce(max(seq), 0) AS seq FROM journal")[0]["seq"])
 
 
-def _facts(store: DeskStore) -> Facts:
+def _facts(store: ServerStore) -> Facts:
     """What a store holds, by plain SQL."""
     facts = Facts()
     for row in store.rows("SELECT id, status, content FROM items"):

@@ -147,7 +147,7 @@ def _classifier(rng: Rng, odd: float) -> None:
 Call = Callable[[Rng, Any, int, float], tuple[Any, bool]]
 
 
-def _ask(rng: Rng, model: Any, width: int, odd: float) -> tuple[Any, bool]:
+def _query_route(rng: Rng, model: Any, width: int, odd: float) -> tuple[Any, bool]:
     """All that can be asked about queries."""
     n = int(rng.integers(1, 6))
     Q = matrix(rng, n, width, odd)
@@ -196,12 +196,12 @@ def _teach(rng: Rng, model: Any, width: int, odd: float) -> tuple[Any, bool]:
 
 def _forget(rng: Rng, model: Any, width: int, odd: float) -> tuple[Any, bool]:
     known = model.ids_.tolist()
-    gone = [pick(rng, known) for _ in range(int(rng.integers(0, 4)))]
-    gone = ids(rng, 2, odd) if rng.random() < odd else gone
-    return model, asked(model.forget, gone, also=(KeyError,)) is REFUSED
+    removed = [pick(rng, known) for _ in range(int(rng.integers(0, 4)))]
+    removed = ids(rng, 2, odd) if rng.random() < odd else removed
+    return model, asked(model.forget, removed, also=(KeyError,)) is REFUSED
 
 
-def _look(rng: Rng, model: Any, width: int, odd: float) -> tuple[Any, bool]:
+def _evaluate(rng: Rng, model: Any, width: int, odd: float) -> tuple[Any, bool]:
     """All that can be asked about the references."""
     n = model.n_references_
     check_finite(asked(model.leave_one_out), (n, len(model.classes_)))
@@ -222,10 +222,10 @@ def _refit(rng: Rng, model: Any, width: int, odd: float) -> tuple[Any, bool]:
 
 
 def _change(rng: Rng, model: Any, width: int, odd: float) -> tuple[Any, bool]:
-    call = pick(rng, [model.retune, model.change_rule, model.change_engine])
+    call = pick(rng, [model.retune, model.set_label_rule, model.set_engine])
     arguments = {
-        model.change_rule: [stage(rng, LABEL_RULES, odd)],
-        model.change_engine: [stage(rng, ENGINES, odd)],
+        model.set_label_rule: [stage(rng, LABEL_RULES, odd)],
+        model.set_engine: [stage(rng, ENGINES, odd)],
     }.get(call, [])
     return model, asked(call, *arguments) is REFUSED
 
@@ -240,7 +240,17 @@ def _keep(rng: Rng, model: Any, width: int, odd: float) -> tuple[Any, bool]:
     return again, True
 
 
-CALLS: list[Call] = [_ask, _ask, _ask, _teach, _forget, _look, _refit, _change, _keep]
+CALLS: list[Call] = [
+    _query_route,
+    _query_route,
+    _query_route,
+    _teach,
+    _forget,
+    _evaluate,
+    _refit,
+    _change,
+    _keep,
+]
 
 
 def _sums(rng: Rng, odd: float) -> None:

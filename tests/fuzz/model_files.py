@@ -61,7 +61,7 @@ def _labels(rng, n):
 
 
 def models():
-    """A small model of each kind, with queries and labelled rows to teach it."""
+    """A small model of each kind, with queries and labeled rows to teach it."""
     rng = np.random.default_rng(11)
     register("shared letters", shared_letters)
     X, y, Q = rng.random((20, 4)), _labels(rng, 20), rng.random((5, 4))

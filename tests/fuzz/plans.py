@@ -77,8 +77,8 @@ def check_plan(plan: Plan, threads: int, memory_mib: float) -> None:
     assert 1 <= plan.parts <= max(1, plan.n_references), plan
     smallest = plan.queries == plan.references == plan.threads == plan.parts == 1 and not plan.panels
     assert plan.memory <= budget or smallest, (plan.memory, budget, plan)
-    told = any(reason.startswith("more memory than") for reason in plan.reasons)
-    assert told == (plan.memory > budget), plan
+    message = any(reason.startswith("more memory than") for reason in plan.reasons)
+    assert message == (plan.memory > budget), plan
 
 
 def _references(material: Material, rng: np.random.Generator) -> Prepared:

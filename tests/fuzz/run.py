@@ -137,7 +137,7 @@ def _run(campaigns: list[Campaign], options: argparse.Namespace) -> int:
     if threading.active_count() != 1:
         sys.exit(f"A warmed campaign left threads running, which no fork survives: {threading.enumerate()}.")
     end = time.monotonic() + 60 * options.minutes
-    told = time.monotonic()
+    message = time.monotonic()
     running = list(campaigns)
     while running and time.monotonic() < end:
         for campaign in running:
@@ -145,9 +145,9 @@ def _run(campaigns: list[Campaign], options: argparse.Namespace) -> int:
             _batch(campaign, min(end, started + BATCH_SECONDS), options)
             campaign.spent += time.monotonic() - started
         running = [one for one in running if one.next - one.first < options.cases]
-        if time.monotonic() - told > 60:
-            told = time.monotonic()
-            print(f"... {(end - told) / 60:.0f} minutes left: " + "; ".join(c.closing for c in campaigns))
+        if time.monotonic() - message > 60:
+            message = time.monotonic()
+            print(f"... {(end - message) / 60:.0f} minutes left: " + "; ".join(c.closing for c in campaigns))
     for campaign in campaigns:
         print(campaign.closing)
         for kind, seeds in campaign.findings.items():

@@ -210,7 +210,7 @@ class Target:
         ]
         body = json.dumps({"items": items}).encode()
         head = f"POST /api/items HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{self.right}"
-        answer = self.exchange(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
+        answer = self.replace_rows(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
         assert b" 201 " in answer[:20], answer[:300]
 
     @property
@@ -222,7 +222,7 @@ class Target:
         """A new connection."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
-    def exchange(self, data: bytes) -> bytes:
+    def replace_rows(self, data: bytes) -> bytes:
         """What is answered to some bytes, until the connection is closed."""
         with self.connect() as connection:
             _send(connection, data)
@@ -230,7 +230,7 @@ class Target:
 
     def well(self, path: bytes = b"/healthz", right: str = "Connection: close\r\n") -> bytes:
         """The body of an answer to a client that does everything right."""
-        answer = self.exchange(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n" + right.encode() + b"\r\n")
+        answer = self.replace_rows(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n" + right.encode() + b"\r\n")
         head, _, body = answer.partition(b"\r\n\r\n")
         assert b" 200 " in head[:20], f"{path!r} is answered {answer[:300]!r}"
         return body
@@ -338,7 +338,7 @@ def _wrong_shape(rng: Rng, target: Target, held: contextlib.ExitStack) -> bytes:
     name = pick(rng, sorted(APT)) if rng.random() < 0.3 else b"Accept"
     head = _head(rng, target, 0.0) + name + b": " + pick(rng, APT.get(name, [b"*/*"])) + b"\r\n"
     head += b"Content-Type: " + kind + b"\r\n"
-    return target.exchange(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    return target.replace_rows(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
 
 def _odd_head(rng: Rng, target: Target, held: contextlib.ExitStack) -> bytes:
@@ -373,7 +373,7 @@ def _chunked(rng: Rng, target: Target, held: contextlib.ExitStack) -> bytes:
         rng, [b"0\r\n\r\n", b"0\r\n\r\n", b"0\r\nX: y\r\n\r\n", b"", b"0\r\nContent-Length: 5\r\n\r\n"]
     )
     head = _head(rng, target, 0.0) + b"Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n"
-    return target.exchange(head + b"".join(pieces) + end)
+    return target.replace_rows(head + b"".join(pieces) + end)
 
 
 def _pipelined(rng: Rng, target: Target, held: contextlib.ExitStack) -> bytes:

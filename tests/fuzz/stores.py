@@ -17,11 +17,21 @@ import numpy as np
 from desk_support import bytes_of, made_row
 
 from simlabel import Tagger
-from simlabel.server import Desk, DeskError, DeskStore, Person, backup, changes, export_items, undo, views
+from simlabel.server import (
+    ServerError,
+    ServerStore,
+    TaggingServer,
+    User,
+    backup,
+    changes,
+    export_items,
+    undo,
+    views,
+)
 
 SECONDS = 30.0
 SECRET = "a secret of somebody else"
-ADA = Person("Ada", "administration")
+ADA = User("Ada", "administration")
 ODD: list[Any] = [
     None,
     -1,
@@ -49,7 +59,7 @@ HOSTILE = (
 def warm() -> dict[str, bytes]:
     """A folder with a model, and a backup of it, as bytes; made without the processes that learn."""
     folder = Path.cwd() / "made"
-    desk = Desk(folder)
+    desk = TaggingServer(folder)
     rows = [made_row(random.Random(i)) for i in range(12)]
     new = [changes.NewItem(content, None, tags, i % 4 > 0) for i, (content, tags) in enumerate(rows)]
     desk.change(ADA, lambda by: changes.add_items(by, new)).result()
@@ -82,7 +92,7 @@ def case(material: dict[str, bytes], seed: int) -> None:
     store, path = [("desk/desk.sqlite", "desk"), ("copy.slb", "copy.slb")][int(rng.integers(2))]
     for _ in range(int(rng.integers(1, 4))):
         (_flip, _edit, _edit, _hostile, _link)[int(rng.integers(5))](rng, here, here / store)
-    with suppress(DeskError):
+    with suppress(ServerError):
         backup(path, here / "taken.slb")
     _used(here / path, rng)
     assert bytes_of(here / "others") == {str(here / "others" / "secret"): SECRET.encode()}, "written outside"
@@ -135,11 +145,11 @@ def _link(rng: np.random.Generator, here: Path, store: Path) -> None:
 def _used(path: Path, rng: np.random.Generator) -> None:
     """Open it, take over its model, read all of it and change something, as far as that goes."""
     try:
-        desk = Desk(path)
-    except DeskError:
+        desk = TaggingServer(path)
+    except ServerError:
         return
     try:
-        desk.follower._open_snapshot()  # not started: the processes that learn take too long for this
+        desk.updater._open_snapshot()  # not started: the processes that learn take too long for this
         desk.predictor.notice()
         for look in (
             views.jobs,
@@ -163,12 +173,12 @@ def _used(path: Path, rng: np.random.Generator) -> None:
         desk.problems()
     finally:
         desk.close()
-    Desk(path).close()  # what was taken over once is taken over again
+    TaggingServer(path).close()  # what was taken over once is taken over again
 
 
 # a row that is well formed and makes no sense may fail a request, in the server's own words or not
 _BROKEN = (
-    DeskError,
+    ServerError,
     ValueError,
     TypeError,
     KeyError,
@@ -179,6 +189,6 @@ _BROKEN = (
 )
 
 
-def _tried(store: DeskStore, look: Any) -> None:
+def _tried(store: ServerStore, look: Any) -> None:
     with suppress(*_BROKEN):
         store.read(look)

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from damaged_files import TABLES, damaged
-from simlabel.server import DeskError, ImportOptions, TableReader, limit_memory, read_messages
+from simlabel.server import ImportOptions, ServerError, TableReader, limit_memory, read_messages
 
 SECONDS = 30.0
 
@@ -117,7 +117,7 @@ def _as_the_server(file: Path, options: ImportOptions) -> None:
     try:
         with TableReader(file, options) as reader:
             assert sum(len(part.rows) for part in reader) >= 0
-    except DeskError:
+    except ServerError:
         return
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from simlabel import SMLClassifier
 from simlabel._utils.limits import changed_limits
-from simlabel.guarantees import Grounds, LabelCoverage, Recall, SetCoverage
+from simlabel.guarantees import CalibrationData, LabelCoverage, Recall, SetCoverage
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Laplacian, Linear
 from simlabel.sums import Power
@@ -87,7 +87,7 @@ def near(a, b):
 @given(problem=problems())
 def test_counts_equal_refitting(kind, problem):
     X, Y, Q = problem
-    scores, weaker = Grounds(fitted(kind, X, Y)._model).whole.compare(Q)
+    scores, weaker = CalibrationData(fitted(kind, X, Y)._model).whole.compare(Q)
     for q, k in itertools.product(range(len(Q)), range(N_LABELS)):
         after = refitted(kind, X, Y, Q[q], {k})[:, k]
         assert scores[q, k] == pytest.approx(after[-1], abs=1e-7)
@@ -105,7 +105,7 @@ def test_losses_equal_refitting_with_the_worst_labels(kind, whole, problem):
     X, Y, Q = problem
     sizes = Y.sum(axis=1)
     losses = np.ones(len(Y)) if whole else 1.0 / np.maximum(sizes, 1)
-    scores, lost = Grounds(fitted(kind, X, Y)._model).whole.lost(Q, losses, whole=whole)
+    scores, lost = CalibrationData(fitted(kind, X, Y)._model).whole.lost(Q, losses, whole=whole)
     for q in range(len(Q)):
         with_all = refitted(kind, X, Y, Q[q], range(N_LABELS))
         worst = np.minimum(with_all, refitted(kind, X, Y, Q[q], ()))[:-1]
@@ -162,11 +162,11 @@ def test_blocks_threads_and_precision_change_nothing(kind):
     X, Q, Y = rng.normal(size=(40, 3)), rng.normal(size=(17, 3)), rng.random((40, N_LABELS)) < 0.4
     X, Q = X.astype(np.float32), Q.astype(np.float32)
     model = fitted(kind, X, Y.astype(int))
-    plain = Grounds(model._model).whole.compare(Q)
+    plain = CalibrationData(model._model).whole.compare(Q)
     with changed_limits(block_bytes=8 * 40 * 5):
-        small = Grounds(model._model).whole.compare(Q)
+        small = CalibrationData(model._model).whole.compare(Q)
     doubled = fitted(kind, X.astype(np.float64), Y.astype(int))
-    wide = Grounds(doubled._model).whole.compare(Q.astype(np.float64))
+    wide = CalibrationData(doubled._model).whole.compare(Q.astype(np.float64))
     for other in (small, wide):
         np.testing.assert_allclose(plain[0], other[0], rtol=1e-9, atol=1e-12)
         np.testing.assert_array_equal(plain[1], other[1])
@@ -177,7 +177,7 @@ def test_p_values_are_those_of_the_sets():
     rng = np.random.default_rng(8)
     X, Q, Y = rng.normal(size=(30, 2)), rng.normal(size=(6, 2)), (rng.random((30, 2)) < 0.5).astype(int)
     model = fitted("uniform", X, Y)
-    _, weaker = Grounds(model._model).whole.compare(Q)
+    _, weaker = CalibrationData(model._model).whole.compare(Q)
     p = (1 + weaker) / (1 + Y.sum(axis=0))
     for level in (0.5, 0.7, 0.9):
         inside = model.guarantee(LabelCoverage(level)).inside(Q)[1]

@@ -6,7 +6,14 @@ import scipy.sparse as sp
 
 import simlabel
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
-from simlabel.guarantees import GUARANTEES, LabelCoverage, PickedRowsWarning, Precision, Recall, SetCoverage
+from simlabel.guarantees import (
+    GUARANTEES,
+    LabelCoverage,
+    Precision,
+    Recall,
+    SelectionBiasWarning,
+    SetCoverage,
+)
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Precomputed
 
@@ -32,15 +39,15 @@ def model(**settings):
 def test_every_model_has_every_guarantee(guarantee, settings):
     X, Y = data()
     fitted = model(**settings).fit(X, Y)
-    promise = fitted.guarantee(guarantee)
-    sets = fitted.predict_sets(X[:9], guarantee=promise)
+    fitted_guarantee = fitted.guarantee(guarantee)
+    sets = fitted.predict_sets(X[:9], guarantee=fitted_guarantee)
     assert sets == fitted.predict_sets(X[:9], guarantee=guarantee)
     whole = "weighting" not in settings and getattr(settings.get("influence"), "inducing", None) != 30
-    assert promise.method == ("full" if whole and not isinstance(guarantee, Precision) else "split")
-    scores, inside, useless = promise.inside(X[:9])
+    assert fitted_guarantee.method == ("full" if whole and not isinstance(guarantee, Precision) else "split")
+    scores, inside, trivial = fitted_guarantee.inside(X[:9])
     for q, found in enumerate(sets):
         if found is None:
-            assert useless[q]
+            assert trivial[q]
         else:
             assert set(found) == set(np.flatnonzero(inside[q]).tolist())
             assert list(scores[q, list(found)]) == sorted(scores[q, list(found)], reverse=True)
@@ -71,10 +78,10 @@ def test_what_was_chosen_on_the_rows_is_a_caveat():
     assert "normalizer" in caveat
     assert caveat in str(tuned.guarantee(Recall(0.9)))
     Q, truth = data(50, seed=1)
-    promise = tuned.guarantee(Recall(0.9), Q, truth)
-    assert promise.exact
-    assert promise.method == "split"
-    assert promise.n_rows == int(truth.any(axis=1).sum())
+    fitted_guarantee = tuned.guarantee(Recall(0.9), Q, truth)
+    assert fitted_guarantee.exact
+    assert fitted_guarantee.method == "split"
+    assert fitted_guarantee.n_rows == int(truth.any(axis=1).sum())
 
 
 def test_fresh_rows_work_where_the_models_own_do_not():
@@ -86,9 +93,9 @@ def test_fresh_rows_work_where_the_models_own_do_not():
         SMLClassifier(Precomputed(), normalizer=None).fit(np.exp(-((X[:, None] - X) ** 2).sum(axis=2)), Y),
     ):
         rows = Q if fitted.similarity_.form != "precomputed" else np.exp(-((Q[:, None] - X) ** 2).sum(axis=2))
-        promise = fitted.guarantee(SetCoverage(0.8), rows, truth)
-        assert promise.exact
-        assert len(fitted.predict_sets(rows[:4], guarantee=promise)) == 4
+        fitted_guarantee = fitted.guarantee(SetCoverage(0.8), rows, truth)
+        assert fitted_guarantee.exact
+        assert len(fitted.predict_sets(rows[:4], guarantee=fitted_guarantee)) == 4
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.25])
@@ -98,11 +105,11 @@ def test_labels_that_too_few_rows_have_are_never_excluded(alpha):
     Y = np.zeros((60, 3), dtype=int)
     Y[: least - 1, 0] = Y[:least, 1] = Y[:, 2] = 1
     fitted = model().fit(X, Y)
-    promise = fitted.guarantee(LabelCoverage(1 - alpha))
-    assert promise.always == (0,)
-    inside = promise.inside(np.full((1, 3), 9.0))[1]  # a row that is like none of them
+    fitted_guarantee = fitted.guarantee(LabelCoverage(1 - alpha))
+    assert fitted_guarantee.always == (0,)
+    inside = fitted_guarantee.inside(np.full((1, 3), 9.0))[1]  # a row that is like none of them
     assert inside[0, 0]
-    assert "too few rows" in str(promise)
+    assert "too few rows" in str(fitted_guarantee)
 
 
 def test_no_useful_set_is_none():
@@ -110,7 +117,7 @@ def test_no_useful_set_is_none():
     fitted = model().fit(X, Y)
     assert fitted.predict_sets(X[:3], guarantee=Recall(0.99)) == [None] * 3  # 30 rows allow no loss at all
     sets = fitted.predict_sets(X, guarantee=SetCoverage(0.8))
-    small = fitted.predict_sets(X, guarantee=SetCoverage(0.8, most=1))
+    small = fitted.predict_sets(X, guarantee=SetCoverage(0.8, max_labels=1))
     assert any(found is not None and len(found) > 1 for found in sets)
     assert [None if found is None or len(found) > 1 else found for found in sets] == small
     assert fitted.predict_sets(X, guarantee=Precision(0.99, confidence=0.99)) == [None] * 30
@@ -122,10 +129,10 @@ def test_after_teaching_and_forgetting_it_is_that_of_a_fresh_fit(influence):
     X, Y = data(50)
     Q = data(8, seed=2)[0]
     fitted = model(influence=influence).fit(X[:40], Y[:40])
-    promise = fitted.guarantee(Recall(0.8))
+    fitted_guarantee = fitted.guarantee(Recall(0.8))
     fitted.partial_fit(X[40:], Y[40:]).forget(list(range(5)))
     with pytest.raises(ValueError, match="before it was changed"):
-        fitted.predict_sets(Q, guarantee=promise)
+        fitted.predict_sets(Q, guarantee=fitted_guarantee)
     fresh = model(influence=influence).fit(X[5:], Y[5:])
     for guarantee in (LabelCoverage(0.8), SetCoverage(0.8), Recall(0.8)):
         assert fitted.predict_sets(Q, guarantee=guarantee) == fresh.predict_sets(Q, guarantee=guarantee)
@@ -182,10 +189,10 @@ def test_rows_that_suggest_picked_are_warned_of(kind, tmp_path):
         fitted.partial_fit(rows[40 + i : 41 + i], names[40 + i : 41 + i])
     fitted.save(tmp_path / "m.simlabel")
     for each in (fitted, simlabel.load(tmp_path / "m.simlabel")):
-        with pytest.warns(PickedRowsWarning, match="2 of the labeled rows were picked"):
+        with pytest.warns(SelectionBiasWarning, match="2 of the labeled rows were picked"):
             each.predict_sets(rows[:1], guarantee=Recall(0.8))
     fitted.guarantee(Recall(0.8), rows[40:], names[40:])  # these were not
-    with pytest.warns(PickedRowsWarning):
+    with pytest.warns(SelectionBiasWarning):
         fitted.retune().guarantee(Recall(0.8))
     fitted.fit(rows[:40], names[:40]).guarantee(Recall(0.8))
 
@@ -221,7 +228,7 @@ REFUSED = [
     (Recall(1.0), "level must be a share below 1, got 1.0"),
     (Recall(0), "level"),
     (Recall("high"), "level"),
-    (SetCoverage(0.9, most=0), "most"),
+    (SetCoverage(0.9, max_labels=0), "max_labels"),
     (LabelCoverage(0.9, method="cross"), "method must be one of 'auto', 'full', 'split', got 'cross'"),
     (Precision(0.9, confidence=1.0), "confidence must be below 1"),
 ]

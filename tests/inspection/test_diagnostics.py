@@ -123,7 +123,7 @@ def test_duplicates_that_contradict(rng):
     y[2], y[7], y[3], y[11] = {0}, {1, 2}, {0, 1}, {0}
     for similarity, phi in ((RBF(GAMMA), naive.rbf(GAMMA)), (Linear(), naive.dot)):
         model = SMLClassifier(similarity, normalizer=None).fit(X[:10], y[:10]).partial_fit(X[10:], y[10:])
-        frame = model.contradicting_duplicates(least=0.9)
+        frame = model.contradicting_duplicates(min_similarity=0.9)
         wanted = {}
         rows = X.tolist()
         for i in range(len(X)):
@@ -166,7 +166,7 @@ def test_data_values_are_exact(seed, narrow):
     X, y = problem(rng, n=12)
     y[0] = {0}
     weights = rng.integers(1, 3, len(X)).astype(float)
-    # one neighbour is nearly the whole sum, but not so nearly that rounding decides between labels
+    # one neighbor is nearly the whole sum, but not so nearly that rounding decides between labels
     gamma = 12.0 if narrow else GAMMA
     for weighting, psi in ((None, naive.keep_all), (Power(2), naive.power(2))):
         model = SMLClassifier(RBF(gamma), weighting=weighting, normalizer=None)
@@ -190,17 +190,17 @@ def test_data_values_of_learned_influence_are_those_of_refits(seed):
     y[0], y[1] = {0, 1}, {1, 2}
     weights = rng.integers(1, 3, len(X)).astype(float)
 
-    def left_out(rows):
+    def loo_scores(rows):
         model = SMLClassifier(RBF(GAMMA), influence=Ridge(0.2), normalizer=None)
         model.partial_fit(X[rows], [y[i] for i in rows], classes=[0, 1, 2], sample_weight=weights[rows])
         scores = np.round(model.leave_one_out(), 10)  # so that labels with the same rows are ties
         return model, dict(zip(rows, scores, strict=True))
 
-    model, whole = left_out(range(12))
+    model, whole = loo_scores(range(12))
     defined = [i for i in range(12) if 0 < len(y[i]) < 3]
     wanted = []
     for j in range(12):
-        _, fewer = left_out([i for i in range(12) if i != j])
+        _, fewer = loo_scores([i for i in range(12) if i != j])
         others = [i for i in defined if i != j]
         gains = [naive.ranking_loss(fewer[i], y[i]) - naive.ranking_loss(whole[i], y[i]) for i in others]
         wanted.append(np.average(gains, weights=weights[others]))
@@ -234,9 +234,9 @@ def test_novelty_is_a_rank_among_the_left_out(influence, rng):
     Q = np.vstack([rng.random((5, 3)), [[30.0, 30.0, 30.0]], X[:2]])
     model = SMLClassifier(RBF(GAMMA), normalizer=None, influence=influence).fit(X, y)
     rows = X.tolist()
-    usual = [sum(naive.influences(x, rows, naive.rbf(GAMMA), exclude=i)) for i, x in enumerate(rows)]
+    base_rate = [sum(naive.influences(x, rows, naive.rbf(GAMMA), exclude=i)) for i, x in enumerate(rows)]
     totals = [sum(naive.influences(q, rows, naive.rbf(GAMMA))) for q in Q.tolist()]
-    wanted = [np.mean([u > t for u in usual]) for t in totals]
+    wanted = [np.mean([u > t for u in base_rate]) for t in totals]
     assert model.novelty(Q).tolist() == pytest.approx(wanted)
     assert model.novelty(Q)[5] == 1.0
 

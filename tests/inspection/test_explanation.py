@@ -12,7 +12,7 @@ import pytest
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
-from simlabel.model.inspection import told
+from simlabel.model.inspection import explanation_texts
 from simlabel.ridge import Ridge
 from simlabel.rules import FixedSize
 from simlabel.similarities import RBF, ChiSquare, Cosine, Function, Jaccard, Laplacian, Linear, OnColumns
@@ -247,7 +247,7 @@ def test_what_a_sentence_names_has_what_it_explains(influence, rng):
         .explain(np.vstack([Q, rng.random((9, 4))]), top=20)
     )
     for query in range(len(why)):
-        for each in told(why, query):
+        for each in explanation_texts(why, query):
             closest = "; the closest (?:that ha(?:s|ve) \\w+ )?(?:are|is) (.*)|similar rows \\((.*)\\) has "
             text = next(filter(None, re.search(closest, each.sentence).groups()))
             named = [int(word) for word in text.replace(" and ", ", ").split(", ")]
@@ -266,7 +266,7 @@ def test_what_a_sentence_counts(influence, rng):
     for query, q in enumerate(Q):
         similar = [naive.rbf(2.0)(q, x) for x in X]
         first = sorted(range(len(X)), key=lambda i: -similar[i])[:10]
-        for each in told(why, query):
+        for each in explanation_texts(why, query):
             number = each.name.split()[0]
             have = [(each.name in names) if each.name in NAMES else len(names) == int(number) for names in y]
             share = sum(s for s, there in zip(similar, have, strict=True) if there) / sum(similar)
@@ -280,23 +280,23 @@ def test_what_a_sentence_counts(influence, rng):
             assert f"{sum(have) / len(X):.0%} of all rows" in each.sentence
 
 
-def told_of(X, y, q, **settings):
+def texts_of(X, y, q, **settings):
     model = SMLClassifier("linear", normalizer=None, random_state=0, **settings).fit(X, y)
-    return {each.name: each.sentence for each in told(model.explain([q]), 0)}
+    return {each.name: each.sentence for each in explanation_texts(model.explain([q]), 0)}
 
 
 def test_a_sentence_says_why_what_is_unlikely_is_given():
     X, y = np.eye(3), [{"a"}, {"b"}, {"c"}]
-    unlikely = told_of(X, y, [3.0, 2.9, 2.8], calibration=None)
+    unlikely = texts_of(X, y, [3.0, 2.9, 2.8], calibration=None)
     assert unlikely["a"].startswith("a, 34% likely, given only because the row is to get 1 label ")
-    likely = told_of(X, y, [3.0, 1.0, 1.0], calibration=None)
+    likely = texts_of(X, y, [3.0, 1.0, 1.0], calibration=None)
     assert likely["a"].startswith("a, 60% likely: ")
-    two = told_of(X, [{"a", "b"}, {"b", "c"}, {"c", "a"}], [2.0, 2.0, 2.0], calibration=None)
+    two = texts_of(X, [{"a", "b"}, {"b", "c"}, {"c", "a"}], [2.0, 2.0, 2.0], calibration=None)
     assert "given" not in two["a"]
     three = [{"a", "b"}, {"c", "d"}, {"c", "e"}]
     assert (
         "likely, given only because the row is to get 2 labels and this is one of the 2 that score highest"
-        in told_of(X, three, [3.0, 2.9, 2.8], calibration=None)["a"]
+        in texts_of(X, three, [3.0, 2.9, 2.8], calibration=None)["a"]
     )
 
 
@@ -310,12 +310,12 @@ def test_a_sentence_says_why_what_is_unlikely_is_given():
     ],
 )
 def test_a_sentence_does_not_call_more_no_more(many, said):
-    told_all = told_of(np.eye(2), [{"a"}, {"b"}], [many, 100.0 - many], label_rule=FixedSize(2))
+    told_all = texts_of(np.eye(2), [{"a"}, {"b"}], [many, 100.0 - many], label_rule=FixedSize(2))
     assert said in told_all["a"]
 
 
 def test_what_all_rows_have_needs_no_figures():
-    sentences = told_of(np.eye(2), [{"a"}, {"a"}], [1.0, 2.0])
+    sentences = texts_of(np.eye(2), [{"a"}, {"a"}], [1.0, 2.0])
     assert sentences["a"].endswith(" likely: all rows have it")
     assert sentences["1 label"] == (
         "1 label: the row gets the label that scores highest, since all rows have 1 label"

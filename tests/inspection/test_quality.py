@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.metrics import f1_score
 
 from simlabel.metrics import average_precision
-from simlabel.model.inspection import left_out_quality, shared_words, suspicious_labels
+from simlabel.model.inspection import loo_quality, shared_words, suspicious_labels
 
 SHAPE = (6, 3)
 TRUTHS = hnp.arrays(bool, SHAPE)
@@ -25,7 +25,7 @@ def suspects(P, Y, unknown=None):
 @settings(deadline=None, max_examples=50)
 @given(Y=TRUTHS, P=PROBABLE)
 def test_figures_are_those_of_the_left_out_probabilities(Y, P):
-    found = left_out_quality(suspects(P, Y.astype(int)))
+    found = loo_quality(suspects(P, Y.astype(int)))
     said, used = P >= 0.5, Y.any(axis=0)
     assert (found.rows, found.labels) == (len(Y), used.sum())
     assert found.f1_micro == pytest.approx(f1_score(Y, said, average="micro", zero_division=0.0))
@@ -47,7 +47,7 @@ def test_what_is_unknown_counts_in_no_figure(rng):
     P, Y = rng.random((8, 3)), rng.random((8, 3)) < 0.5
     hidden = np.zeros((8, 3))
     hidden[:, 2] = [1, 1, 1, 0, 0, 0, 0, 0]
-    found = left_out_quality(suspects(P, Y.astype(int), sp.csr_array(hidden)))
+    found = loo_quality(suspects(P, Y.astype(int), sp.csr_array(hidden)))
     assert sum(one["n"] for one in found.calibration) == 21
     assert found.by_label["c"] == pytest.approx(f1_score(Y[3:, 2], P[3:, 2] >= 0.5, zero_division=0.0))
     assert found.by_label["a"] == pytest.approx(f1_score(Y[:, 0], P[:, 0] >= 0.5, zero_division=0.0))

@@ -10,13 +10,13 @@ import pytest
 
 import naive
 from simlabel import SMLClassifier, Tagger
-from simlabel.model.inspection import compare_with_rate, legend, told, turning_point
+from simlabel.model.inspection import compare_with_rate, explanation_texts, legend, turning_point
 from simlabel.ridge import Ridge
 from simlabel.rules import (
-    AimedRule,
     CutoffRule,
     FixedSize,
     LeaveOneOutCalibration,
+    OperatingPointRule,
     PerLabel,
     SetSize,
     Threshold,
@@ -40,7 +40,7 @@ def explained(q, **settings):
 
 
 def sentences(why):
-    return {each.name: each.sentence for each in told(why, 0)}
+    return {each.name: each.sentence for each in explanation_texts(why, 0)}
 
 
 def test_what_likely_means_is_said_once_on_a_terminal_and_in_a_notebook():
@@ -49,7 +49,7 @@ def test_what_likely_means_is_said_once_on_a_terminal_and_in_a_notebook():
     text, html = " ".join(str(why).split()), why._repr_html_()
     assert text.count(legend(why)) == 1
     assert html.count(legend(why)) == 1
-    for each in told(why, 0):
+    for each in explanation_texts(why, 0):
         assert each.sentence in html.replace("&#x27;", "'")
 
 
@@ -67,7 +67,7 @@ CHECKED, UNCHECKED = "of past cases that looked like this, ", "not checked again
 )
 def test_one_line_says_what_the_first_percentage_means(settings, said):
     why = explained(0.1, **settings)
-    shown = re.search(r", ([^,]*%) likely", next(told(why, 0)).sentence)[1]
+    shown = re.search(r", ([^,]*%) likely", next(explanation_texts(why, 0)).sentence)[1]
     assert legend(why).startswith(f"{shown}: ")
     assert said in legend(why)
     assert (legend(why) == f"{shown}: {CHECKED}{shown} had the tag") == (settings["calibration"] == "loo")
@@ -164,7 +164,7 @@ def changed(why, k, likely, score=None):
 def test_a_share_above_the_frequency_that_makes_nothing_likelier(share, likely, said):
     why = explained(0.9)
     k = why.labels.tolist().index("high")
-    assert why.usual[k] == pytest.approx(0.7, abs=0.01)
+    assert why.base_rate[k] == pytest.approx(0.7, abs=0.01)
     assert compare_with_rate(changed(why, k, likely), 0, k, share) == said
 
 
@@ -193,7 +193,7 @@ def test_where_similar_rows_and_all_rows_point_apart_it_says_which_way(share, li
 
 
 @pytest.mark.parametrize("influence", ["uniform", Ridge(0.1)])
-def test_without_calibration_nothing_is_said_of_labelled_rows(influence):
+def test_without_calibration_nothing_is_said_of_labeled_rows(influence):
     why = explained(0.9, influence=influence, calibration=None)
     for k in range(3):
         for share in (0.1, 0.5, 0.9):
@@ -236,7 +236,7 @@ def test_the_percentage_from_which_a_label_is_given_is_the_one_at_its_threshold(
         (PerLabel(thresholds={2: 0.0}), "a threshold that was set"),
         (CutoffRule(criterion="hamming_loss", minimum=3), "a rule tuned for few wrong labels"),
         (CutoffRule(0.5), "a threshold that was set"),
-        (AimedRule("recall", 0.99), "a rule that aims at a recall of 99%"),
+        (OperatingPointRule("recall", 0.99), "a rule that aims at a recall of 99%"),
         (Threshold(minimum=3), "a threshold that was learned from all scores of a row"),
     ],
     ids=repr,

@@ -27,8 +27,8 @@ def test_a_row_is_left_out_of_what_tells_of_it(rng):
         counts = weights - (np.arange(n) == i)
         products = sum(c * np.outer(a, a) for c, a in zip(counts, columns, strict=True))
         sums = sum(c * a * r for c, a, r in zip(counts, columns, rest, strict=True))
-        learnt = np.linalg.solve(products + 10.0 * np.eye(2), sums)
-        assert found[i, 0] == pytest.approx(own[i].mean() + columns[i] @ learnt)
+        learned = np.linalg.solve(products + 10.0 * np.eye(2), sums)
+        assert found[i, 0] == pytest.approx(own[i].mean() + columns[i] @ learned)
 
 
 def test_labels_that_exclude_each_other_are_not_heard(rng):
@@ -48,7 +48,7 @@ def test_labels_that_go_together_are_heard():
     assert said[7, 1] > 0.8 > 0.2 > said[93, 1]
 
 
-def test_what_is_unknown_is_not_learnt_from(rng):
+def test_what_is_unknown_is_not_learned_from(rng):
     n = 60
     Y = (rng.random((n, 3)) < 0.5).astype(float)
     known = rng.random((n, 3)) < 0.7

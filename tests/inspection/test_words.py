@@ -14,7 +14,7 @@ from simlabel.datasets import Dataset
 from simlabel.experiments import summarize
 from simlabel.experiments.reports import evaluation_report
 from simlabel.metrics import evaluate
-from simlabel.model.inspection import told
+from simlabel.model.inspection import explanation_texts
 from simlabel.ridge import Ridge
 from simlabel.tables import Cells, Column, TableEncoder, label_sets, title_column
 
@@ -87,7 +87,7 @@ def test_numbers_and_categories_are_shown_as_they_stand_in_the_table():
 
 
 def test_other_words_change_nothing_in_what_a_word_brings(tagger):
-    """Without the normalised length: the sum over features is the score of a row that has only them."""
+    """Without the normalized length: the sum over features is the score of a row that has only them."""
     one = tagger.explain(pd.DataFrame({"plot": ["sea"]}).reindex(columns=NEW.columns))
     words = one.words(0, "sea")
     assert words.loc[words["column"] == "plot", "term"].tolist() == ["sea"]
@@ -265,7 +265,7 @@ def test_numbers_and_dates_have_a_direction(objects):
     frame, _ = museum()
     assert where(1, "Breite") == f"close to the middle value {frame['Breite'].median():g}"
     assert where(0, "Titel") == where(0, "numbers and dates") == ""
-    sentence = next(each for each in told(objects, 0) if each.name == "breit").sentence
+    sentence = next(each for each in explanation_texts(objects, 0) if each.name == "breit").sentence
     assert "because Breite 80 is higher than most" in sentence
 
 
@@ -273,7 +273,7 @@ def test_a_sentence_names_the_first_words_of_its_table(why, objects):
     named = 0
     for explanation in (why, objects):
         for query in range(2):
-            for each in told(explanation, query):
+            for each in explanation_texts(explanation, query):
                 if each.words is None:
                     continue
                 first = [bar for bar in each.words.rows if bar.value > 0 and not bar.faint]
@@ -289,7 +289,7 @@ def test_a_sentence_names_the_first_words_of_its_table(why, objects):
 def test_shares_add_up_to_all(why, objects):
     for explanation in (why, objects):
         for query in range(2):
-            for each in told(explanation, query):
+            for each in explanation_texts(explanation, query):
                 for bars in (each.words, *each.instances):
                     if bars is not None:
                         shares = [float(bar.notes[0].rstrip("%")) for bar in bars.rows]
@@ -298,12 +298,12 @@ def test_shares_add_up_to_all(why, objects):
 
 def test_no_title_is_listed_twice_as_the_closest(objects):
     for query in range(2):
-        for each in told(objects, query):
+        for each in explanation_texts(objects, query):
             titles = [bar.names[1] for bar in each.nearest.rows] if each.nearest else []
             assert len({title.split(" (")[0] for title in titles}) == len(titles)
             quoted = each.sentence.split("the closest")[-1].split("'")[1::2]
             assert len({title.split(" (")[0] for title in quoted}) == len(quoted)
-    assert " rows)' and '" in " ".join(each.sentence for each in told(objects, 0))
+    assert " rows)' and '" in " ".join(each.sentence for each in explanation_texts(objects, 0))
 
 
 @pytest.mark.parametrize("top", [1, 2, 8, 20])
@@ -312,7 +312,7 @@ def test_a_sentence_names_words_of_the_table_below_it(tagger, top, labels):
     why = tagger.explain(NEW, top, labels)
     n_named = 0
     for query in range(len(NEW)):
-        for each in told(why, query):
+        for each in explanation_texts(why, query):
             shown = {row.names[0] for row in each.words.rows}
             for part in ("because of ", "for it: ", "against it: "):
                 _, found, rest = each.sentence.partition(part)

@@ -84,11 +84,11 @@ def test_our_classifiers_on_sets_and_in_a_search(rows):
 
 def test_labels_that_only_the_test_rows_have_come_last():
     model = SMLClassifier(Linear(), normalizer=None).fit([[1.0, 0.0], [0.0, 1.0]], [{"a"}, {"b"}])
-    asked, y = [[1.0, 0.2]], [{"a", "new"}]
+    requested, y = [[1.0, 0.2]], [{"a", "new"}]
     truth, sets, scores = [[1, 0, 1]], [[1, 0, 0]], [[1.0, 0.2, -1.0]]
     wanted = evaluate(truth, sets, scores, criteria=["average_precision", "hamming_loss"])
-    assert scorer("average_precision")(model, asked, y) == wanted["average_precision"]
-    assert scorer("hamming_loss")(model, asked, y) == -wanted["hamming_loss"]
+    assert scorer("average_precision")(model, requested, y) == wanted["average_precision"]
+    assert scorer("hamming_loss")(model, requested, y) == -wanted["hamming_loss"]
 
 
 def test_others_estimators_pickles_and_mistakes(rows):

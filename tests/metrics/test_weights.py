@@ -95,9 +95,9 @@ def test_scorers_are_routed(rows):
     X, Y, weights = rows
     with sklearn.config_context(enable_metadata_routing=True):
         model = SMLClassifier("linear", calibration=None).set_fit_request(sample_weight=False)
-        judge = scorer("one_error").set_score_request(sample_weight=True)
-        found = cross_val_score(model, X, Y, scoring=judge, cv=FOLDS, params={"sample_weight": weights})
-        search = GridSearchCV(model, {"influence": ["uniform"]}, scoring=judge, cv=FOLDS)
+        evaluator = scorer("one_error").set_score_request(sample_weight=True)
+        found = cross_val_score(model, X, Y, scoring=evaluator, cv=FOLDS, params={"sample_weight": weights})
+        search = GridSearchCV(model, {"influence": ["uniform"]}, scoring=evaluator, cv=FOLDS)
         search.fit(X, Y, sample_weight=weights)
         with pytest.raises(UnsetMetadataPassedError):
             cross_val_score(

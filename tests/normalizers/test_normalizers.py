@@ -14,7 +14,14 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardSca
 
 from simlabel._utils.rows import open_rows
 from simlabel.datasets import load_dataset
-from simlabel.normalizers import NORMALIZERS, Chain, Quantile, fit_normalizer, resolve_normalizer, told_units
+from simlabel.normalizers import (
+    NORMALIZERS,
+    Chain,
+    Quantile,
+    fit_normalizer,
+    resolve_normalizer,
+    units_message,
+)
 
 
 def fitted(spec, X, w=None, Y=None):
@@ -143,28 +150,28 @@ def test_quantile_errors(rng, tmp_path):
 
 def test_a_dominant_column_is_named(rng):
     X = rng.random((50, 4)) + 1.0
-    assert told_units(X, None) is None
-    assert told_units(X, resolve_normalizer("l2")) is None
+    assert units_message(X, None) is None
+    assert units_message(X, resolve_normalizer("l2")) is None
     X[:, 2] *= 1000
-    assert "column 2 makes up 100.0% of squared distances" in told_units(X, None)
-    told = told_units(X, resolve_normalizer("l2"), ["a", "b", "income", "d"])
-    assert "column 'income' makes up 100.0% of squared lengths" in told
-    assert "normalizer='auto' or 'zscore'" in told
-    assert told_units(X, resolve_normalizer("zscore")) is None
-    assert told_units(X[:, 1:3], None) is None  # two columns: one of them is soon the larger
-    assert told_units(sp.csr_array(X), None) is None
+    assert "column 2 makes up 100.0% of squared distances" in units_message(X, None)
+    message = units_message(X, resolve_normalizer("l2"), ["a", "b", "income", "d"])
+    assert "column 'income' makes up 100.0% of squared lengths" in message
+    assert "normalizer='auto' or 'zscore'" in message
+    assert units_message(X, resolve_normalizer("zscore")) is None
+    assert units_message(X[:, 1:3], None) is None  # two columns: one of them is soon the larger
+    assert units_message(sp.csr_array(X), None) is None
 
 
 @pytest.mark.parametrize("normalizer", [None, "l2"])
 def test_a_few_of_many_columns_may_dominate(normalizer, rng):
     X = rng.normal(size=(100, 60))
     X[:, [4, 7, 9]] *= 40.0
-    told = told_units(X, resolve_normalizer(normalizer))
-    assert "(3 of 60) make up 9" in told
-    assert all(str(column) in told for column in (4, 7, 9))
-    assert told_units(X[:, :50], resolve_normalizer(normalizer)) is None  # three of fifty are not so few
+    message = units_message(X, resolve_normalizer(normalizer))
+    assert "(3 of 60) make up 9" in message
+    assert all(str(column) in message for column in (4, 7, 9))
+    assert units_message(X[:, :50], resolve_normalizer(normalizer)) is None  # three of fifty are not so few
     X[:, 10:] *= 40.0
-    assert told_units(X, resolve_normalizer(normalizer)) is None
+    assert units_message(X, resolve_normalizer(normalizer)) is None
 
 
 @pytest.mark.parametrize(
@@ -175,4 +182,4 @@ def test_units_of_benchmark_data(name, few):
     if folder is None:
         pytest.skip("SIMLABEL_DATA is not set")
     X = load_dataset(Path(folder) / f"{name}.arff").X
-    assert (told_units(np.asarray(X, dtype=float), resolve_normalizer("l2")) is not None) == few
+    assert (units_message(np.asarray(X, dtype=float), resolve_normalizer("l2")) is not None) == few

@@ -56,8 +56,8 @@ def test_an_irrelevant_column_counts_less(rng):
     assert weights[2] > 2
     assert (np.delete(weights, 2) < 0.5).all()
     # what bends is seen as well: the middle of a column
-    bent = Relevance().fit(X, (np.abs(X[:, [4]]) < 0.5)).weights_
-    assert bent.argmax() == 4
+    rbf_block = Relevance().fit(X, (np.abs(X[:, [4]]) < 0.5)).weights_
+    assert rbf_block.argmax() == 4
     # and where no column says anything, all are alike
     assert Relevance().fit(X, np.ones((500, 1))).weights_.tolist() == [1.0] * 6
 
@@ -88,8 +88,8 @@ def test_errors_say_where_it_cannot_be_used(rng):
 
 
 def test_auto_weights_columns_if_folds_favor_it(rng):
-    made = irrelevant(300, seed=5)
-    model = AutoSMLClassifier(random_state=0).fit(made.data.X, made.data.Y)
+    created = irrelevant(300, seed=5)
+    model = AutoSMLClassifier(random_state=0).fit(created.data.X, created.data.Y)
     assert "relevance" in str(model.normalizer_)
     first = model.leaderboard_.iloc[0]
     assert "relevance" in first["normalizer"]

@@ -72,10 +72,10 @@ def test_a_mapped_file_that_was_written_to_is_seen(how, when, tmp_path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout.readline() == "loaded\n"
         change(path, how)
-        told, _ = child.communicate("go\n")
+        message, _ = child.communicate("go\n")
     assert child.returncode == 0
-    assert "was written to after it was loaded with mmap=True" in told
-    assert "Load it again" in told
+    assert "was written to after it was loaded with mmap=True" in message
+    assert "Load it again" in message
 
 
 def test_a_mapped_file_may_be_replaced(tmp_path):

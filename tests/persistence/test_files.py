@@ -97,7 +97,9 @@ def test_indices_that_point_outside_are_refused(saved):
 
 def test_labels_of_a_mapped_model_can_be_merged(tmp_path):
     SMLClassifier(Linear(), normalizer=None).fit(X, Y).save(tmp_path / "model")
-    models = [load(tmp_path / "model", mmap=mmap).merge_labels(["a", "b"], into="a") for mmap in (True, False)]
+    models = [
+        load(tmp_path / "model", mmap=mmap).merge_labels(["a", "b"], into="a") for mmap in (True, False)
+    ]
     np.testing.assert_array_equal(models[0].label_weights(X), models[1].label_weights(X))
 
 
@@ -204,7 +206,7 @@ def test_only_what_the_dead_left_behind_is_removed(saved):
     dead = saved.parent / f".{saved.name}.abcd_123.simlabel.tmp"
     others = [
         saved.parent / name
-        for name in (".modelled.abcd_123.simlabel.tmp", ".model.notes.tmp", "model.abcd_123.simlabel.tmp")
+        for name in (".modeled.abcd_123.simlabel.tmp", ".model.notes.tmp", "model.abcd_123.simlabel.tmp")
     ]
     for path in (dead, *others):
         path.write_bytes(b"half a model")

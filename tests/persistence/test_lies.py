@@ -166,10 +166,10 @@ LIES = [
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lies")
     found = {}
-    for kind, (model, *asked) in campaign.models().items():
+    for kind, (model, *requested) in campaign.models().items():
         model.save(folder / kind)
         state, arrays = read_file(folder / kind)
-        found[kind] = (state, {name: arrays.whole(name) for name in arrays.entries}, *asked)
+        found[kind] = (state, {name: arrays.whole(name) for name in arrays.entries}, *requested)
     return found
 
 
@@ -188,7 +188,7 @@ def believed(path, state, arrays, asked):
 
 @pytest.mark.parametrize(("kind", "where", "wrong"), LIES, ids=[f"{kind}-{where}" for kind, where, _ in LIES])
 def test_a_lie_in_the_state_is_refused(kind, where, wrong, saved, tmp_path):
-    whole, arrays, *asked = saved[kind]
+    whole, arrays, *requested = saved[kind]
     *above, key = (int(part) if part.isdigit() else part for part in where.split("/"))
     taken = []
     for lie in wrong:
@@ -198,7 +198,7 @@ def test_a_lie_in_the_state_is_refused(kind, where, wrong, saved, tmp_path):
             del holder[key]
         else:
             holder[key] = lie
-        if believed(tmp_path / "model", state, arrays, asked):
+        if believed(tmp_path / "model", state, arrays, requested):
             taken.append(lie)
     assert not taken
 
@@ -241,12 +241,12 @@ def may_be(name, what):
 
 @pytest.mark.parametrize("kind", campaign.KINDS)
 def test_a_lie_in_any_array_is_refused(kind, saved, tmp_path):
-    state, arrays, *asked = saved[kind]
+    state, arrays, *requested = saved[kind]
     taken = [
         (name, what)
         for name, array in arrays.items()
         for what, lie in lies_of_an_array(array)
-        if not may_be(name, what) and believed(tmp_path / "model", state, arrays | {name: lie}, asked)
+        if not may_be(name, what) and believed(tmp_path / "model", state, arrays | {name: lie}, requested)
     ]
     assert arrays
     assert not taken
@@ -255,26 +255,26 @@ def test_a_lie_in_any_array_is_refused(kind, saved, tmp_path):
 @pytest.mark.parametrize("kind", campaign.KINDS)
 def test_a_model_lacks_nothing(kind, saved, tmp_path):
     """Every array, and every part of the model but those that may be left out, is missed."""
-    whole, arrays, *asked = saved[kind]
+    whole, arrays, *requested = saved[kind]
     taken = [
         name
         for name in arrays
-        if believed(tmp_path / "model", whole, {k: v for k, v in arrays.items() if k != name}, asked)
+        if believed(tmp_path / "model", whole, {k: v for k, v in arrays.items() if k != name}, requested)
     ]
     for name in whole["model"]:
         state = json.loads(json.dumps(whole))
         del state["model"][name]
-        if believed(tmp_path / "model", state, arrays, asked):
+        if believed(tmp_path / "model", state, arrays, requested):
             taken.append(name)
     assert not taken
 
 
 def test_nesting_is_bounded(saved, tmp_path):
-    state, arrays, *asked = saved["plain"]
+    state, arrays, *requested = saved["plain"]
     state = json.loads(json.dumps(state))
     for _ in range(200):
         state["model"]["weighting"] = {"is": "list", "items": [state["model"]["weighting"]]}
-    assert not believed(tmp_path / "model", state, arrays, asked)
+    assert not believed(tmp_path / "model", state, arrays, requested)
 
 
 def test_texts_ask_for_no_more_memory_than_the_file_has(saved, tmp_path):
@@ -326,8 +326,8 @@ def test_a_lie_in_the_header_is_refused(change, saved, tmp_path):
 
 
 def test_what_was_saved_is_believed(saved, tmp_path):
-    for state, arrays, *asked in saved.values():
-        assert believed(tmp_path / "model", state, arrays, asked)
+    for state, arrays, *requested in saved.values():
+        assert believed(tmp_path / "model", state, arrays, requested)
 
 
 def test_every_class_that_a_file_may_name_checks_itself():

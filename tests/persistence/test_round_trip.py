@@ -20,7 +20,7 @@ from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier, load
 from simlabel.model.persistence import read_file, register, write_file
 from simlabel.ridge import Ridge
-from simlabel.rules import AimedRule, LeaveOneOutCalibration, PerLabel
+from simlabel.rules import LeaveOneOutCalibration, OperatingPointRule, PerLabel
 from simlabel.similarities import RBF, Function, Linear, OnColumns, Similarity
 from simlabel.sums import CustomWeighting
 
@@ -110,11 +110,11 @@ def test_every_kind_of_x_lives_on(make, mmap, rule, rng, tmp_path):
         {"influence": Ridge(0.3, inducing=7, mixing=True), "label_rule": PerLabel(thresholds={0: 0.4})},
         {"influence": "label_mean", "label_rule": "auto", "tuning": "loo"},
         {"calibration": LeaveOneOutCalibration(enough=3), "label_rule": "cutoff"},
-        {"influence": "ridge", "label_rule": AimedRule("recall", 0.8)},
+        {"influence": "ridge", "label_rule": OperatingPointRule("recall", 0.8)},
     ],
     ids=["ridge", "inducing", "label_mean", "calibrated", "aimed"],
 )
-def test_what_was_learnt_lives_on(options, mmap, rng, tmp_path):
+def test_what_was_learned_lives_on(options, mmap, rng, tmp_path):
     X, y, Q = problem(rng, n=40)
     model = SMLClassifier(**options, random_state=1).fit(X[:30], y[:30])
     model.save(tmp_path / "model")
@@ -346,13 +346,13 @@ def test_nothing_of_a_forgotten_inducing_row_is_in_the_file(tmp_path, rng):
     names = [f"row number {i}" for i in range(40)]
     model = SMLClassifier(RBF(1.0), normalizer=None, influence=Ridge(0.3, inducing=7), random_state=0)
     model.fit(X, y, ids=names)
-    gone = model._model.scorer.solved.used[2]
-    traces = [X[gone].tobytes(), names[gone].encode() + b'"']
+    removed = model._model.scorer.solved.used[2]
+    traces = [X[removed].tobytes(), names[removed].encode() + b'"']
     model.save(tmp_path / "model")
     assert all(trace in (tmp_path / "model").read_bytes() for trace in traces)
-    model.forget([names[gone]]).save(tmp_path / "model")
+    model.forget([names[removed]]).save(tmp_path / "model")
     assert not any(trace in (tmp_path / "model").read_bytes() for trace in traces)
-    assert X[gone].tobytes() not in pickle.dumps(model)
+    assert X[removed].tobytes() not in pickle.dumps(model)
 
 
 def test_the_package_never_unpickles():

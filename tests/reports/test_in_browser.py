@@ -86,7 +86,7 @@ def test_tables_fit_a_page_of_1200_pixels(tmp_path):
     names = tuple(f"a_rather_long_name_of_label_{k}" for k in range(40))
     data = Dataset("wide", rng.normal(size=(80, 4)), sp.csr_array(Y), names, tuple("abcd"))
     algorithms = {
-        "SomeOrganisation.SomeProject.SomeLongClassifier": KNeighborsClassifier(3),
+        "SomeOrganization.SomeProject.SomeLongClassifier": KNeighborsClassifier(3),
         "b": SMLClassifier(),
     }
     result = compare(data, algorithms, KFolds(3))

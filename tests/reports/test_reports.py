@@ -146,7 +146,7 @@ def test_tables_have_a_cell_for_each_heading(page):
         assert latex.count(rule) == len(blocks) + examples
 
 
-def test_latex_is_a_document_of_labelled_tables(page):
+def test_latex_is_a_document_of_labeled_tables(page):
     """No compiler is at hand: what must hold for any is checked."""
     latex = to_latex(page)
     assert latex.startswith("\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n")
@@ -200,12 +200,12 @@ class Always(DummyClassifier):
 
 def test_one_answer_for_all_rows_is_not_called_calibrated():
     data = make_data()
-    result = compare(data, {"always": Always(), "neighbours": KNeighborsClassifier()}, KFolds(3))
+    result = compare(data, {"always": Always(), "neighbors": KNeighborsClassifier()}, KFolds(3))
     text = to_html(comparison_report(result, [data], KFolds(3)))
     (caption,) = re.findall(r"Largest distance from the diagonal: ([^<]*)<", text)
-    always, neighbours = caption.split("; neighbours")
+    always, neighbors = caption.split("; neighbors")
     assert "it gives every row the same labels" in always
-    assert "same labels" not in neighbours
+    assert "same labels" not in neighbors
 
 
 def test_the_caption_of_the_calibration_plot_names_the_worst_bin(comparison):
@@ -319,7 +319,7 @@ def test_failures_and_warnings_are_notes(comparison):
     results = {("made", "knn"): (fold, fold)}
     failed = compare(data[0], ["no.such:Thing"], KFolds(3)).failures
     page = comparison_report(replace(found, results=results, failures=failed), data[:1], KFolds(3))
-    text, warned = blocks_of(page, "Notes")
+    text, warned = blocks_of(page, "PendingRows")
     assert text.text.startswith("Left out: no.such:Thing")
     assert [[cell.text for cell in row] for row in warned.rows] == [
         ["made", "KNeighbors", "no neighbors found"]
@@ -359,9 +359,9 @@ def test_an_evaluation_shows_criteria_guarantees_and_the_model():
     data = make_data()
     sets = [set(row) for row in label_names(data)]
     model = SMLClassifier(random_state=0).fit(data.X, sets)
-    promise = model.guarantee(Recall(0.8))
-    measured = Recall(0.8).measure(sets, model.predict_sets(data.X, guarantee=promise))
-    page = evaluated(model, data, [(promise, measured)])
+    fitted_guarantee = model.guarantee(Recall(0.8))
+    measured = Recall(0.8).measure(sets, model.predict_sets(data.X, guarantee=fitted_guarantee))
+    page = evaluated(model, data, [(fitted_guarantee, measured)])
     assert (page.title, page.subtitle) == ("mine on made", str(model.similarity_))
     assert dict(page.facts) == {"rows": "60", "labels": "4", "labeled rows in the model": "60"}
     outputs = model.outputs(data.X)
@@ -370,7 +370,9 @@ def test_an_evaluation_shows_criteria_guarantees_and_the_model():
     assert cells[0] == f"{wanted['hamming_loss']:.3f}"
     shown = table_of(page, "Sets with a guarantee", "Promised")["recall"]
     assert shown[:2] == ["0.8", f"{measured.value:.3f} ± {measured.error:.3f}"]
-    assert [block.text for block in blocks_of(page, "Sets with a guarantee")[1:]] == [one_line(promise)]
+    assert [block.text for block in blocks_of(page, "Sets with a guarantee")[1:]] == [
+        one_line(fitted_guarantee)
+    ]
 
 
 def test_a_reproduction_shows_published_and_measured_values_and_claims():

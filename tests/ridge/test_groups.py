@@ -25,7 +25,7 @@ def problem(seed, n=16):
     return X, Y, groups, rng
 
 
-def left_out(score, X, groups):
+def loo_scores(score, X, groups):
     return [score(x, absent=naive.own_group(i, groups)) for i, x in enumerate(X.tolist())]
 
 
@@ -40,7 +40,7 @@ def test_ridge_without_the_group(seed, penalty, weighted):
     def score(x, absent):
         return naive.ridge(x, X.tolist(), Y.tolist(), naive.rbf(1.5), penalty, w.tolist(), absent)
 
-    np.testing.assert_allclose(model.leave_one_out(), left_out(score, X, groups), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(model.leave_one_out(), loo_scores(score, X, groups), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("block_rows", [2048, 3], ids=["small groups", "groups larger than a block"])
@@ -58,7 +58,7 @@ def test_inducing_rows_are_fitted_without_the_group(change_limits, block_rows, s
     def score(x, absent):
         return naive.inducing(x, X.tolist(), Y.tolist(), naive.laplacian(1.0), 0.3, used, w.tolist(), absent)
 
-    np.testing.assert_allclose(model.leave_one_out(), left_out(score, X, groups), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.leave_one_out(), loo_scores(score, X, groups), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("influence", [Ridge(0.3), Ridge(0.3, inducing=5), Ridge(0.3, mixing=True)], ids=str)

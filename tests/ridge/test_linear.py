@@ -24,7 +24,7 @@ from simlabel.ridge import (
 )
 from simlabel.ridge._conjugate_gradients import SimilarityProducts
 from simlabel.ridge._linear import TOLERANCE
-from simlabel.ridge._tiled_cholesky import exact_enough, worth_a_factor
+from simlabel.ridge._tiled_cholesky import factorization_pays, is_accurate_enough
 from simlabel.similarities import RBF, Cosine, Linear, Polynomial, Quadratic
 
 N, P = 70, 30
@@ -89,12 +89,12 @@ def test_equals_the_closed_form(similarity, few_columns, seed, sparse, weighted,
     np.testing.assert_allclose(found.V, wanted.V, rtol=1e-6, atol=1e-6 * np.abs(wanted.V).max())
     np.testing.assert_allclose(found.mean, wanted.mean)
     if few_columns:
-        np.testing.assert_allclose(found.left_out, wanted.left_out, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(found.loo_scores, wanted.loo_scores, rtol=1e-6, atol=1e-6)
         return
     assert 0 < found.residual <= TOLERANCE
     for fold in ridge.folds():
         scores = without_fold(ridge, Z, fold, np.minimum(weights, 1.0))
-        np.testing.assert_allclose(found.left_out[fold], scores, atol=0.03)
+        np.testing.assert_allclose(found.loo_scores[fold], scores, atol=0.03)
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES, ids=repr)
@@ -123,7 +123,7 @@ def test_factor_gives_exact_leave_one_out(similarity, grouped, seed, weighted, p
     wanted = ridge_solution(Z @ Z.T, Y, weights, penalty, groups)
     np.testing.assert_allclose(found.V, wanted.V, rtol=1e-6, atol=1e-6 * np.abs(wanted.V).max())
     np.testing.assert_allclose(found.mean, wanted.mean)
-    np.testing.assert_allclose(found.left_out, wanted.left_out, atol=1e-3)
+    np.testing.assert_allclose(found.loo_scores, wanted.loo_scores, atol=1e-3)
     assert found.residual <= TOLERANCE
 
 
@@ -134,16 +134,16 @@ def test_iteration_if_the_penalty_is_too_small_for_single_precision(rng):
         warnings.simplefilter("ignore", ConvergenceWarning)
         ridge = LinearRidge(linear_form(Linear(), X), X, sp.csr_array(Y.astype(float)), np.ones(N), 1e-6)
         products, _ = ridge.operator
-        assert not exact_enough(products, *ridge.in_units(), seed=0)
+        assert not is_accurate_enough(products, *ridge.in_units(), seed=0)
         V = ridge.solution().V
     wanted = ridge_solution((X @ X.T).toarray(), Y, np.ones(N), 1e-6).V
     np.testing.assert_allclose(V, wanted, atol=1e-3 * np.abs(wanted).max())
 
 
 def test_many_rows_with_few_labels_are_not_worth_a_factor():
-    assert worth_a_factor(20_000, 600)
-    assert not worth_a_factor(20_000, 20)
-    assert not worth_a_factor(40_000, 10_000)  # it would not fit
+    assert factorization_pays(20_000, 600)
+    assert not factorization_pays(20_000, 20)
+    assert not factorization_pays(40_000, 10_000)  # it would not fit
 
 
 def test_groups_are_left_out_whole(rng):
@@ -152,13 +152,13 @@ def test_groups_are_left_out_whole(rng):
     with beyond():
         form = linear_form(Cosine(), X)
         ridge = LinearRidge(form, X, sp.csr_array(Y.astype(float)), weights, 0.3, groups=groups)
-        left_out = ridge.solution().left_out
+        loo_scores = ridge.solution().loo_scores
     folds = np.array(list(ridge.folds()))
     assert (folds.sum(axis=0) == 1).all()
     assert folds.any(axis=1).all()
     for fold in folds:
         assert not set(groups[fold]) & set(groups[~fold])
-        np.testing.assert_allclose(left_out[fold], without_fold(ridge, form(X), fold, weights), atol=0.03)
+        np.testing.assert_allclose(loo_scores[fold], without_fold(ridge, form(X), fold, weights), atol=0.03)
 
 
 @pytest.mark.parametrize("n_columns", [P + 1, 0])
@@ -214,7 +214,7 @@ def test_change_equals_a_new_solution_from_a_nearby_start(rng, monkeypatch, mixi
         assert all(columns)
         left = np.delete(np.arange(N), [2, 30])
         fresh = model(mixing=mixing).fit(X[left], Y[left])
-    if not mixing:  # a mixture is learnt from scores of folds, which are drawn anew
+    if not mixing:  # a mixture is learned from scores of folds, which are drawn anew
         np.testing.assert_allclose(solved(taught).V, solved(fresh).V, atol=1e-6)
     Q = rows(rng, 9)[0]
     np.testing.assert_allclose(taught.label_weights(Q), fresh.label_weights(Q), atol=0.03)
@@ -225,20 +225,23 @@ def test_change_of_one_row_is_solved_in_few_columns(rng, monkeypatch, mixing):
     """The residuals of all labels lie in the directions of the row and of the mean."""
     X, _ = rows(rng)
     Y, width, columns = (rng.random((N, 12)) < 0.3).astype(int), [], []
-    solve, in_few = _conjugate_gradients.RidgeSystem.solve, _conjugate_gradients.RidgeSystem.in_few
+    solve, compress_columns = (
+        _conjugate_gradients.RidgeSystem.solve,
+        _conjugate_gradients.RidgeSystem.compress_columns,
+    )
 
-    def noted(self, B, tolerance, start=None, stopped=lambda: False):
-        self.noted = start is not None
+    def pending_rows(self, B, tolerance, start=None, stopped=lambda: False):
+        self.pending_rows = start is not None
         width.append(B.shape[1])
         return solve(self, B, tolerance, start, stopped)
 
     def few(self, R, goal):
-        found = in_few(self, R, goal)
-        columns.extend([found[0].shape[1]] if self.noted else [])
+        found = compress_columns(self, R, goal)
+        columns.extend([found[0].shape[1]] if self.pending_rows else [])
         return found
 
-    monkeypatch.setattr(_conjugate_gradients.RidgeSystem, "solve", noted)
-    monkeypatch.setattr(_conjugate_gradients.RidgeSystem, "in_few", few)
+    monkeypatch.setattr(_conjugate_gradients.RidgeSystem, "solve", pending_rows)
+    monkeypatch.setattr(_conjugate_gradients.RidgeSystem, "compress_columns", few)
     with beyond(iterated_bytes=1 << 20):
         taught = model(mixing=mixing).set_params(n_jobs=1).fit(X, Y)
         assert not columns

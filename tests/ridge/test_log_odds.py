@@ -78,7 +78,7 @@ def test_the_mixture_has_the_smallest_loss(seed, weighted):
     weights = rng.random(60) * 3 + 0.1 if weighted else np.ones(60)
     plain = solved(X, Y, weights)
     found = mixed(plain, Y, 4, weights)
-    F = plain.left_out - plain.mean
+    F = plain.loo_scores - plain.mean
     scale = np.sqrt(weights @ (F**2).mean(axis=1) / weights.sum())
     own = own_mean(F, Y, weights, scale)
     M, offsets = found.V, found.mean
@@ -101,15 +101,15 @@ def test_leave_one_out_approximates_a_mixture_without_the_row(rng, grouped):
     groups = np.arange(n) // 3 if grouped else None
     plain = solved(X, Y, np.ones(n), groups=groups)
     found = mixed(plain, Y, 4, np.ones(n), groups)
-    F = plain.left_out - plain.mean
+    F = plain.loo_scores - plain.mean
     inside = F @ found.V + found.mean
     for i in range(0, n, 10):
         there = groups != groups[i] if grouped else np.arange(n) != i
-        part = RidgeSolution(np.eye(4), plain.mean, plain.left_out[there])
+        part = RidgeSolution(np.eye(4), plain.mean, plain.loo_scores[there])
         without = mixed(part, Y[there], 4, np.ones(there.sum()), None if groups is None else groups[there])
         wanted = F[i] @ without.V + without.mean
         moved = np.abs(inside[i] - wanted)
-        assert np.abs(found.left_out[i] - wanted).sum() < 0.5 * moved.sum()
+        assert np.abs(found.loo_scores[i] - wanted).sum() < 0.5 * moved.sum()
 
 
 def test_a_weight_means_repetition(rng):
@@ -117,10 +117,10 @@ def test_a_weight_means_repetition(rng):
     weights = rng.integers(1, 4, 60)
     plain = solved(X, Y, np.ones(60))  # scores as they are: only the mixture is looked at here
     twice = np.repeat(np.arange(60), weights)
-    repeated = RidgeSolution(plain.V, plain.mean, plain.left_out[twice])
+    repeated = RidgeSolution(plain.V, plain.mean, plain.loo_scores[twice])
     once, often = mixed(plain, Y, 4, weights.astype(float)), mixed(repeated, Y[twice], 4, np.ones(len(twice)))
     np.testing.assert_allclose(once.V, often.V, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(once.left_out[twice], often.left_out, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(once.loo_scores[twice], often.loo_scores, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("inducing", [None, 20])
@@ -157,13 +157,13 @@ def test_scores_of_set_sizes_stay(rng):
     targets = np.column_stack([Y, Y.sum(axis=1) > 2, Y.sum(axis=1) <= 2])
     plain = solved(X, targets, np.ones(40))
     found = mixed(plain, targets, 4, np.ones(40))
-    for name in ("V", "left_out"):
+    for name in ("V", "loo_scores"):
         np.testing.assert_array_equal(getattr(found, name)[:, 4:], getattr(plain, name)[:, 4:])
     np.testing.assert_array_equal(found.mean[4:], plain.mean[4:])
 
 
 def test_very_many_labels_use_their_own_score_only(rng, monkeypatch):
-    monkeypatch.setattr("simlabel.ridge._log_odds._MOST_OPERATIONS", 1.0)
+    monkeypatch.setattr("simlabel.ridge._log_odds._MAX_OPERATIONS", 1.0)
     X, Y = related_labels(rng, 40)
     plain = solved(X, Y, np.ones(40))
     found = mixed(plain, Y, 4, np.ones(40))
@@ -187,8 +187,8 @@ def test_constant_labels(rng):
     Y[:, 1], Y[:, 2] = 1.0, 0.0
     found = mixed(solved(X, Y, np.ones(50)), Y, 4, np.ones(50))
     assert np.isfinite(found.V).all()
-    assert (found.left_out[:, 1] > 0).all()
-    assert (found.left_out[:, 2] < 0).all()
+    assert (found.loo_scores[:, 1] > 0).all()
+    assert (found.loo_scores[:, 2] < 0).all()
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -196,14 +196,14 @@ def test_constant_labels(rng):
 def test_logistic_regression_against_a_general_minimiser(seed):
     rng = np.random.default_rng(seed)
     X, w = rng.standard_normal((30, 3)) * 3, rng.random(30) * 2
-    y, centre, precision = (rng.random(30) < 0.3).astype(float), rng.standard_normal(3), rng.random(3) + 0.1
+    y, center, precision = (rng.random(30) < 0.3).astype(float), rng.standard_normal(3), rng.random(3) + 0.1
 
     def loss(at):
         z = X @ at
-        return float(w @ (np.logaddexp(0.0, z) - y * z)) + 0.5 * float(precision @ (at - centre) ** 2)
+        return float(w @ (np.logaddexp(0.0, z) - y * z)) + 0.5 * float(precision @ (at - center) ** 2)
 
-    found = logistic(X, y, w, centre, precision)
-    wanted = scipy.optimize.minimize(loss, centre, method="BFGS", options={"gtol": 1e-9})
+    found = logistic(X, y, w, center, precision)
+    wanted = scipy.optimize.minimize(loss, center, method="BFGS", options={"gtol": 1e-9})
     assert loss(found.coefficients) <= wanted.fun + 1e-9
     np.testing.assert_allclose(found.coefficients, wanted.x, rtol=1e-3, atol=1e-4)
 
@@ -220,7 +220,7 @@ def test_one_class_for_each_row_is_not_mixed():
 
 def test_positive_unlabeled_data_is_not_mixed(rng):
     X, Y = related_labels(rng, 30)
-    model = SMLClassifier(RBF(1.0), influence=Ridge(0.1, mixing=True), absent="unknown")
+    model = SMLClassifier(RBF(1.0), influence=Ridge(0.1, mixing=True), unlabeled="unknown")
     with pytest.raises(ValueError, match=r"log-odds of them. Use Ridge\(mixing=False\)"):
         model.fit(X, Y.astype(int))
 
@@ -231,4 +231,4 @@ def test_log_odds_are_finite_for_extreme_weights(rng):
     Y[0], Y[1:, 0], weights = 0.0, 1.0, np.ones(12)
     weights[[0, 1]] = 1e-3, 2.0**53
     result = mixed(solved(X, Y, weights), Y, 4, weights)
-    assert all(np.isfinite(part).all() for part in (result.V, result.mean, result.left_out))
+    assert all(np.isfinite(part).all() for part in (result.V, result.mean, result.loo_scores))

@@ -24,9 +24,9 @@ def random_texts(rng, n):
     return [" ".join(rng.choice(WORDS, 6, p=chance / chance.sum())) for _ in range(n)]
 
 
-def left_out(model):
+def loo_scores(model):
     """Return the leave-one-out scores of the solution."""
-    return model._model.scorer.solved.left_out[:, : len(model.classes_)]
+    return model._model.scorer.solved.loo_scores[:, : len(model.classes_)]
 
 
 def plain_model(similarity, penalty, **settings):
@@ -43,7 +43,7 @@ def test_leave_one_out_treats_a_row_as_a_new_text(seed, similarity):
     rng = np.random.default_rng(seed)
     texts, Y = random_texts(rng, 12), (rng.random((12, 3)) < 0.4).astype(int)
     X = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float))
-    found = left_out(plain_model(similarity, 0.3).fit(X, Y))
+    found = loo_scores(plain_model(similarity, 0.3).fit(X, Y))
     for i in range(12):
         rest = np.arange(12) != i
         reader = CountVectorizer().fit([text for text, there in zip(texts, rest, strict=True) if there])
@@ -61,7 +61,7 @@ def test_group_is_left_out_with_its_own_words(seed):
     texts, Y, groups = random_texts(rng, 12), (rng.random((12, 2)) < 0.5).astype(int), rng.integers(0, 4, 12)
     groups[:2] = 0, 1  # at least two groups
     X = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float))
-    found = left_out(plain_model(RBF(0.8), 0.3).fit(X, Y, groups=groups))
+    found = loo_scores(plain_model(RBF(0.8), 0.3).fit(X, Y, groups=groups))
     for i in range(12):
         rest = groups != groups[i]
         known = np.asarray(X[rest].sum(axis=0)).ravel() > 0
@@ -81,10 +81,10 @@ def test_factor_equals_the_closed_form(similarity, grouped, seed):
     texts, Y = random_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(int)
     groups = rng.integers(0, 15, 40) if grouped else None
     X = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float))
-    wanted = left_out(plain_model(similarity, 0.3).fit(X, Y, groups=groups))
+    wanted = loo_scores(plain_model(similarity, 0.3).fit(X, Y, groups=groups))
     with changed_limits(exact_bytes=0, sketched_columns=6):
         found = plain_model(similarity, 0.3).fit(X, Y, groups=groups)
-    np.testing.assert_allclose(left_out(found), wanted, atol=1e-3)  # the factor is in single precision
+    np.testing.assert_allclose(loo_scores(found), wanted, atol=1e-3)  # the factor is in single precision
 
 
 @pytest.mark.parametrize("similarity", [Cosine(), Polynomial(1, 2.0)], ids=repr)
@@ -94,7 +94,7 @@ def test_iteration_leaves_out_folds_with_their_own_words(similarity):
     X = sp.csr_array(normalize(CountVectorizer().fit_transform(texts).astype(float)))
     with changed_limits(exact_bytes=0, sketched_columns=6, factor_bytes=0):
         ridge = LinearRidge(linear_form(similarity, X), X, sp.csr_array(Y), np.ones(40), 0.3, vocabulary=True)
-        found = ridge.solution().left_out
+        found = ridge.solution().loo_scores
     constant = 2.0 if isinstance(similarity, Polynomial) else 0.0
     for fold in ridge.folds():
         rest = X[~fold].toarray()
@@ -108,8 +108,8 @@ def test_weights_are_copies_which_share_their_words():
     rng = np.random.default_rng(0)
     texts, Y = random_texts(rng, 10), (rng.random((10, 2)) < 0.5).astype(int)
     X, weights = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float)), np.arange(10) % 3 + 1
-    weighted = left_out(plain_model(RBF(0.8), 0.3).fit(X, Y, sample_weight=weights.astype(float)))
-    copied = left_out(
+    weighted = loo_scores(plain_model(RBF(0.8), 0.3).fit(X, Y, sample_weight=weights.astype(float)))
+    copied = loo_scores(
         plain_model(RBF(0.8), 0.3).fit(X[np.repeat(np.arange(10), weights)], np.repeat(Y, weights, 0))
     )
     np.testing.assert_allclose(np.repeat(weighted, weights, axis=0), copied, rtol=1e-9, atol=1e-9)
@@ -147,8 +147,8 @@ def test_dense_rows_have_no_words():
     rng = np.random.default_rng(2)
     X, Y = np.eye(8) + rng.random((8, 8)), (rng.random((8, 2)) < 0.5).astype(int)
     np.testing.assert_array_equal(
-        left_out(plain_model(RBF(0.8), 0.3).fit(X, Y)),
-        left_out(SMLClassifier(RBF(0.8), influence=Ridge(0.3)).fit(X, Y)),
+        loo_scores(plain_model(RBF(0.8), 0.3).fit(X, Y)),
+        loo_scores(SMLClassifier(RBF(0.8), influence=Ridge(0.3)).fit(X, Y)),
     )
 
 

@@ -84,7 +84,7 @@ def test_all_rows_inducing_is_the_exact_solution(seed, weighted):
     features = NystroemFeatures(scorer.prepared, Laplacian(1.0), scorer.stages.engine, None)
     solution = feature_solution(features, references.X, ridge_targets(references), w, 0.3)
     solved = exact._model.scorer.solved
-    np.testing.assert_allclose(solution.left_out, solved.left_out, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(solution.loo_scores, solved.loo_scores, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(solution.mean, solved.intercept)
     S = np.array([[naive.laplacian(1.0)(q, x) for x in X.tolist()] for q in Q.tolist()])
     np.testing.assert_allclose(S @ features.to_influence(solution.V), S @ solved.V, rtol=1e-4, atol=1e-5)
@@ -219,5 +219,5 @@ def test_degenerate_data(X, Y):
 
 def test_overflowing_similarities_are_refused(rng):
     X = 1e22 * rng.normal(size=(40, 6))  # to the power of 16
-    with pytest.raises(ValueError, match="no influence can be learnt from it: bring rows to one length"):
+    with pytest.raises(ValueError, match="no influence can be learned from it: bring rows to one length"):
         SMLClassifier(Polynomial(8, 1.0), normalizer=None, influence="ridge").fit(X, X[:, :2] > 0)

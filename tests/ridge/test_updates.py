@@ -35,9 +35,9 @@ class Tracked:
         self._add(*batch(self.rng, n, n_labels), self.model.partial_fit)
 
     def forget(self, share):
-        gone = [i for i in self.rows if self.rng.random() < share][: len(self.rows) - 2]
-        self.model.forget(gone)
-        for i in gone:
+        removed = [i for i in self.rows if self.rng.random() < share][: len(self.rows) - 2]
+        self.model.forget(removed)
+        for i in removed:
             del self.rows[i]
 
     def refitted(self):
@@ -128,11 +128,11 @@ def test_inducing_rows_are_held_and_forgotten(rng):
     influence = Ridge(0.5, inducing=8)
     model = SMLClassifier(RBF(2.0), influence=influence, normalizer=None, random_state=0).fit(X[:40], Y[:40])
     used = model.ids_[model._model.scorer.solved.used].tolist()
-    gone = [used[0], used[5], *[i for i in range(40) if i not in used][:3]]
-    model.partial_fit(X[40:], Y[40:]).forget(gone)
-    assert model.ids_[model._model.scorer.solved.used].tolist() == [i for i in used if i not in gone]
-    left = np.array([i for i in range(50) if i not in gone])
-    inside = np.searchsorted(left, [i for i in used if i not in gone])
+    removed = [used[0], used[5], *[i for i in range(40) if i not in used][:3]]
+    model.partial_fit(X[40:], Y[40:]).forget(removed)
+    assert model.ids_[model._model.scorer.solved.used].tolist() == [i for i in used if i not in removed]
+    left = np.array([i for i in range(50) if i not in removed])
+    inside = np.searchsorted(left, [i for i in used if i not in removed])
     V, mean = normal_equations(X[left], Y[left], inside, 2.0, 0.5)
     Q = rng.random((4, 3))
     S = np.exp(-2.0 * ((Q[:, None, :] - X[left][inside][None, :, :]) ** 2).sum(axis=2))

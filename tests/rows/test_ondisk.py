@@ -145,24 +145,24 @@ def test_learn_forget_and_retune(data, tmp_path, tiny_blocks):
     np.testing.assert_allclose(model.retune().label_weights(Q), fresh.label_weights(Q), rtol=1e-5)
 
 
-class Counted:
+class TermCounts:
     """Rows that say which of them are read."""
 
     def __init__(self, X):
-        self.X, self.shape, self.dtype, self.reads = X, X.shape, X.dtype, []
+        self.X, self.shape, self.dtype, self.supports = X, X.shape, X.dtype, []
 
     def __getitem__(self, index):
-        self.reads.append(index)
+        self.supports.append(index)
         return self.X[index]
 
 
 def test_each_block_is_read_once_for_all_queries(data, tiny_blocks):
     X, Y, _ = data
-    source = Counted(X)
+    source = TermCounts(X)
     model = SMLClassifier(RBF(1.0)).fit(DiskRows(source), Y)
-    source.reads.clear()
+    source.supports.clear()
     model.label_weights(np.tile(X, (20, 1)))
-    rows = np.concatenate([np.arange(part.start, part.stop) for part in source.reads])
+    rows = np.concatenate([np.arange(part.start, part.stop) for part in source.supports])
     np.testing.assert_array_equal(rows, np.arange(N))
 
 
@@ -170,7 +170,7 @@ def test_the_next_block_is_read_while_one_is_worked_on(data, tiny_blocks):
     X, Y, Q = data
     second = threading.Event()
 
-    class Source(Counted):
+    class Source(TermCounts):
         def __getitem__(self, index):
             if isinstance(index, slice) and index.start == 7:
                 second.set()
@@ -250,7 +250,7 @@ def test_a_transformer_that_needs_all_rows_is_refused(data, tmp_path):
 @pytest.mark.parametrize(
     "stages",
     [
-        {"tuning": LeaveOneOut(most_rows=40)},
+        {"tuning": LeaveOneOut(max_rows=40)},
         {"tuning": Validation(literal=True, share=0.4)},
         {"similarity": RBF(0.1), "influence": Ridge(0.5, inducing=30)},
         {"similarity": RBF(0.1), "sampler": UniformSampler(50)},

@@ -104,10 +104,10 @@ def test_what_is_forgotten_is_in_no_array(rng, change_limits):
     references = References.of([chunk(rng, 40, 0)], 40)
     for i in range(5):
         references = references.taught(chunk(rng, 3, 40 + 3 * i))
-    gone = [0, 17, 41, 54]
-    secrets = [references.X[np.array([g])].tobytes() for g in gone]
-    left = references.without(references.positions(gone))
-    assert left.ids.tolist() == [i for i in range(55) if i not in gone]
+    removed = [0, 17, 41, 54]
+    secrets = [references.X[np.array([g])].tobytes() for g in removed]
+    left = references.without(references.positions(removed))
+    assert left.ids.tolist() == [i for i in range(55) if i not in removed]
     assert references.n_rows == 55
     held = [c.X if c.X.base is None else c.X.base for c in left.chunks]
     assert not any(secret in array.tobytes() for secret in secrets for array in held)

@@ -50,7 +50,7 @@ def test_auto_uses_shares_beyond_limits_and_gives_the_reason(rng):
         )
         assert fitted(influence="ridge").calibration_ is not None  # leave-one-out scores are there
     assert "49 labeled rows are fewer than 50" in shares(fitted(rows=49))
-    with changed_limits(judged_entries=300):
+    with changed_limits(evaluated_entries=300):
         assert "150 x 3 scores are more than 300" in shares(fitted())
     assert "references are drawn for each query" in shares(
         fitted(sampler=UniformSampler(20, per_query=True), random_state=0)
@@ -90,8 +90,8 @@ def test_one_pass_for_rule_and_calibration(rng, monkeypatch):
 
 def test_auto_is_the_default_and_is_saved(rng, tmp_path):
     X, Y = noisy(rng)
-    for made in (SMLClassifier(), AutoSMLClassifier(), Tagger()):
-        assert made.calibration == "auto"
+    for created in (SMLClassifier(), AutoSMLClassifier(), Tagger()):
+        assert created.calibration == "auto"
     model = SMLClassifier(RBF(1.0)).fit(X, Y)
     model.save(tmp_path / "m.simlabel")
     again = load(tmp_path / "m.simlabel")

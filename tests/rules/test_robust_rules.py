@@ -13,9 +13,9 @@ from simlabel._utils.limits import changed_limits
 from simlabel.metrics import f1_micro, find_criterion
 from simlabel.rules import (
     TUNED_METRICS,
-    AimedRule,
     AutoRule,
     CutoffRule,
+    OperatingPointRule,
     PerLabel,
     ScoreBlock,
     SetSize,
@@ -158,7 +158,7 @@ def test_a_search_leaves_no_row_empty_where_labels_are_hard_to_tell(criterion, r
     model = AutoSMLClassifier(criterion=criterion, configurations=few, random_state=0).fit(X, Y)
     assert getattr(model.best_estimator_.label_rule_, "criterion", criterion) == criterion
     assert model.predict(rng.random((300, 3))).sum(axis=1).all()
-    bare = model.change_rule(CutoffRule(minimum=0, criterion="hamming_loss"))
+    bare = model.set_label_rule(CutoffRule(minimum=0, criterion="hamming_loss"))
     assert (bare.predict(X).sum(axis=1) == 0).any()
 
 
@@ -216,7 +216,7 @@ def test_minimum_0_allows_empty_sets(rng):
         X, Y
     )
     assert (model.predict(X).sum(axis=1) == 0).any()
-    assert model.change_rule(AutoRule(maximum=0)).predict(X).sum() == 0
+    assert model.set_label_rule(AutoRule(maximum=0)).predict(X).sum() == 0
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_auto_is_the_same_rule_in_both_estimators(criterion, wanted, rng):
 def test_the_measured_value_holds_on_new_rows(measure, aim):
     scores, Y = drawn(3, 4000)
     new, truth = drawn(4, 4000)
-    rule = AimedRule(measure, aim).fit(
+    rule = OperatingPointRule(measure, aim).fit(
         np.array([0, 1]), [block(scores[:1500], Y[:1500]), block(scores[1500:], Y[1500:])]
     )
     low, high = rule.interval_
@@ -269,7 +269,7 @@ def test_the_interval_is_wider_if_labels_of_a_row_agree():
     widths = []
     for copies in (1, 8):
         many = block(np.tile(scores, copies), np.tile(Y, copies))
-        low, high = AimedRule("precision", 0.7).fit(np.array([0]), [many]).interval_
+        low, high = OperatingPointRule("precision", 0.7).fit(np.array([0]), [many]).interval_
         widths.append(high - low)
     assert widths[0] == pytest.approx(widths[1], rel=0.1)  # eight times the labels, and no more rows
 
@@ -277,7 +277,7 @@ def test_the_interval_is_wider_if_labels_of_a_row_agree():
 @pytest.mark.parametrize("measure", ["precision", "recall"])
 def test_an_aim_without_anything_true_accepts_nothing(measure):
     scores, Y = drawn(0, 20)
-    rule = AimedRule(measure).fit(np.array([0]), [block(scores, np.zeros_like(Y))])
+    rule = OperatingPointRule(measure).fit(np.array([0]), [block(scores, np.zeros_like(Y))])
     assert rule.predict(block(scores, Y).scores).nnz == 0
     assert np.isnan(rule.measured_)
     assert rule.interval_ == (0.0, 1.0)
@@ -285,17 +285,19 @@ def test_an_aim_without_anything_true_accepts_nothing(measure):
 
 def test_a_precision_out_of_reach_is_approached():
     scores = np.array([[3.0], [2.0], [1.0], [0.0]])
-    rule = AimedRule("precision", 0.9).fit(np.array([0, 1]), [block(scores, np.array([[0], [1], [1], [0]]))])
+    rule = OperatingPointRule("precision", 0.9).fit(
+        np.array([0, 1]), [block(scores, np.array([[0], [1], [1], [0]]))]
+    )
     assert rule.value_ == 0.5  # two of three; no cut has more
 
 
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (AimedRule("f1"), "measure must be 'precision' or 'recall', got 'f1'"),
-        (AimedRule(aim=0.0), "aim must be a number above 0, got 0.0"),
-        (AimedRule(aim=90), "aim must be a share of at most 1, got 90"),
-        (AimedRule(minimum="auto"), "minimum must be a whole number of at least 0, got 'auto'"),
+        (OperatingPointRule("f1"), "measure must be 'precision' or 'recall', got 'f1'"),
+        (OperatingPointRule(aim=0.0), "aim must be a number above 0, got 0.0"),
+        (OperatingPointRule(aim=90), "aim must be a share of at most 1, got 90"),
+        (OperatingPointRule(minimum="auto"), "minimum must be a whole number of at least 0, got 'auto'"),
         (PerLabel(shrinkage=-1.0), "shrinkage must be a number of at least 0 or 'auto' or 'full', got -1.0"),
         (PerLabel(at_most=0.0), "at_most must be a number above 0 or None, got 0.0"),
     ],
@@ -309,7 +311,7 @@ def test_parameters_out_of_range_are_quoted(rule, message):
 @pytest.mark.parametrize("weight", [1e-300, 1e-10])
 def test_an_interval_of_rows_that_count_for_next_to_nothing_is_wide(weight):
     scores, Y = drawn(3)
-    rule = AimedRule("recall", 0.5).fit(np.array([0]), [block(scores, Y, np.full(len(Y), weight))])
+    rule = OperatingPointRule("recall", 0.5).fit(np.array([0]), [block(scores, Y, np.full(len(Y), weight))])
     low, high = rule.interval_
     assert 0.0 <= low < 0.01 < rule.measured_ < 0.99 < high <= 1.0
 

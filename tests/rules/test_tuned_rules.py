@@ -122,15 +122,15 @@ def test_a_rule_is_changed_without_a_refit(rng):
     X, Y = data(rng)
     model = SMLClassifier(RBF(8.0), normalizer=None).fit(X, Y)
     before, references = model.label_weights(X), model._model.scorer
-    changed = model.change_rule(SetSize(maximum=1))
+    changed = model.set_label_rule(SetSize(maximum=1))
     assert changed is model
     assert model._model.scorer is references
     assert model.predict_set_size(X).max() <= 1
     np.testing.assert_array_equal(model.label_weights(X), before)
     fresh = SMLClassifier(RBF(8.0), normalizer=None, label_rule="threshold").fit(X, Y)
-    assert np.array_equal(model.change_rule("threshold").predict(X), fresh.predict(X))
+    assert np.array_equal(model.set_label_rule("threshold").predict(X), fresh.predict(X))
     with pytest.raises(ValueError, match="Unknown label_rule"):
-        model.change_rule("threshhold")
+        model.set_label_rule("threshhold")
 
 
 @pytest.mark.parametrize("influence", ["uniform", "ridge"])

@@ -8,7 +8,7 @@ pytest.importorskip("fastapi", reason="simlabel[serve] is not installed")
 
 from desk_support import Server, made_items
 
-from simlabel.server import Desk
+from simlabel.server import TaggingServer
 
 
 @pytest.fixture(scope="module")
@@ -31,5 +31,5 @@ def empty(tmp_path):
 @pytest.fixture
 def desk(tmp_path):
     """Open a folder in this process, without starting its threads."""
-    with closing(Desk(tmp_path / "desk")) as desk:
+    with closing(TaggingServer(tmp_path / "desk")) as desk:
         yield desk

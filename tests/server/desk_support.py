@@ -95,7 +95,7 @@ class Server:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def followed(self, seconds: float = 120) -> dict:
+    def apply_changes(self, seconds: float = 120) -> dict:
         """Wait until the model is trained on all changes."""
         return self.wait(lambda status: status["model_position"] >= status["position"], seconds)
 
@@ -195,23 +195,23 @@ def lessons_of(folder: Path) -> dict[int, tuple[dict, set[str]]]:
 
 def assert_model_is_a_fresh_fit(folder: Path) -> None:
     """Check that the label weights of the snapshot equal those of a new fit with the same parameters."""
-    model, lessons = snapshot_of(folder), lessons_of(folder)
-    assert sorted(model.ids_.tolist()) == sorted(lessons)
+    model, labeled_items = snapshot_of(folder), lessons_of(folder)
+    assert sorted(model.ids_.tolist()) == sorted(labeled_items)
     columns, order = model.feature_names_in_.tolist(), model.ids_.tolist()
-    asked = [made_row(random.Random(seed))[0] for seed in range(20)]
+    requested = [made_row(random.Random(seed))[0] for seed in range(20)]
 
     def encoded(contents):  # term weights are resolved parameters
         rows = [{name: content.get(name) for name in columns} for content in contents]
         return model.encoder_.encode(model.encoder_.aligned(table_cells(rows)))
 
     fresh = SMLClassifier(model.similarity_, normalizer=None, influence=model.influence_)
-    fresh.fit(encoded([lessons[i][0] for i in order]), [lessons[i][1] for i in order])
-    rows = [{name: content.get(name) for name in columns} for content in asked]
-    mine, theirs = model.label_weights(rows), fresh.label_weights(encoded(asked))
+    fresh.fit(encoded([labeled_items[i][0] for i in order]), [labeled_items[i][1] for i in order])
+    rows = [{name: content.get(name) for name in columns} for content in requested]
+    mine, theirs = model.label_weights(rows), fresh.label_weights(encoded(requested))
     known = fresh.classes_.tolist()
     assert set(known) <= set(model.classes_.tolist())
     for k, label in enumerate(model.classes_.tolist()):
-        wanted = theirs[:, known.index(label)] if label in known else np.zeros(len(asked))
+        wanted = theirs[:, known.index(label)] if label in known else np.zeros(len(requested))
         np.testing.assert_allclose(mine[:, k], wanted, rtol=1e-5, atol=1e-6)
 
 

@@ -12,7 +12,7 @@ import uvicorn
 from desk_support import ADMIN, Server, raw_request
 from uvicorn.server import ServerState
 
-from simlabel.server import Connection, Desk, make_app, network_of, new_token
+from simlabel.server import Connection, TaggingServer, make_app, network_of, new_token
 
 ROLES = ("reading", "tagging", "administration")
 # routes that need no authentication, and routes that need more than the role reading
@@ -57,7 +57,7 @@ READING_POSTS = {
 
 @contextmanager
 def opened_desk(folder):
-    desk = Desk(folder)
+    desk = TaggingServer(folder)
     try:
         yield desk
     finally:
@@ -94,12 +94,12 @@ def test_every_route_with_every_role(tmp_path):
         assert {route for route in routes - declared if not route.startswith("GET ")} == set()
         (revoked,) = sent(app, [("DELETE", "/api/tokens/4", heads["administration"])])
         assert revoked.status_code == 200
-        asked = [(route, name) for route in sorted(routes) for name in heads]
-        requests = [(*_address(route), heads[name]) for route, name in asked]
+        requested = [(route, name) for route in sorted(routes) for name in heads]
+        requests = [(*_address(route), heads[name]) for route, name in requested]
         wrong = [
             (route, name, answer.status_code)
-            for (route, name), answer in zip(asked, sent(app, requests), strict=True)
-            if _kind(answer.status_code) != _wanted(route, name)
+            for (route, name), answer in zip(requested, sent(app, requests), strict=True)
+            if _kind(answer.status_code) != _request_spec(route, name)
         ]
         assert wrong == []
 
@@ -109,7 +109,7 @@ def _address(route):
     return method, path.format(number=999, project_id="simlabel")
 
 
-def _wanted(route, name):
+def _request_spec(route, name):
     if route in OPEN:
         return "answered"
     if name in ("none", "revoked") or route == SIGN_IN:
@@ -149,9 +149,9 @@ def test_session_without_token_works_on_this_machine_only(tmp_path):
         app = make_app(desk)
         (signed,) = sent(app, [("POST", "/api/session", {})])
         cookie = {"cookie": signed.headers["set-cookie"].partition(";")[0]}
-        asked = [("GET", "/api/labels", cookie)]
-        assert sent(app, asked)[0].status_code == 200
-        assert sent(app, asked, ("203.0.113.9", 5000))[0].status_code == 403
+        requested = [("GET", "/api/labels", cookie)]
+        assert sent(app, requested)[0].status_code == 200
+        assert sent(app, requested, ("203.0.113.9", 5000))[0].status_code == 403
 
 
 def test_last_administration_token_of_an_exposed_server_cannot_be_revoked(tmp_path):
@@ -257,7 +257,7 @@ def test_incomplete_request_changes_nothing(empty):
 def test_invalid_data_after_a_request_does_not_prevent_its_answer(caplog):
     """The data arrives while the request before it, the last one of the connection, is being answered."""
 
-    async def exchange():
+    async def replace_rows():
         go = asyncio.Event()
 
         async def app(scope, receive, send):
@@ -278,5 +278,5 @@ def test_invalid_data_after_a_request_does_not_prevent_its_answer(caplog):
         server.close()
         return answer
 
-    assert asyncio.run(exchange()).startswith(b"HTTP/1.1 204 ")
+    assert asyncio.run(replace_rows()).startswith(b"HTTP/1.1 204 ")
     assert "Exception" not in caplog.text

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from desk_support import WORDS, made_row
 
-from simlabel.server import Beside, Desk, Person, changes, undo
+from simlabel.server import PendingUpdates, TaggingServer, User, changes, undo
 from simlabel.tables import table_cells
 
-ADA = Person("Ada", "administration")
+ADA = User("Ada", "administration")
 ODD = {"title": "Xylophone concert", "plot": "xylophone glockenspiel marimba xylophone"}
 
 
@@ -23,12 +23,12 @@ def texts(seed):
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory):
     """Return a server state whose model knows 40 films and is not updated."""
-    desk = Desk(tmp_path_factory.mktemp("beside"))
+    desk = TaggingServer(tmp_path_factory.mktemp("pending_updates"))
     new = [changes.NewItem(content, None, tags, True) for content, tags in map(texts, range(40))]
     desk.change(ADA, lambda by: changes.add_items(by, new).updated).result()
     desk.start()
-    assert desk.follower.wait_for(lambda: desk.predictor.published is not None, 120)
-    desk.follower.close()
+    assert desk.updater.wait_for(lambda: desk.predictor.published is not None, 120)
+    desk.updater.close()
     yield desk
     desk.close()
 
@@ -66,7 +66,7 @@ def test_done_item_counts_in_the_next_suggestion(desk):
     found = suggested(desk, ODD)
     assert max(found, key=found.get) == "percussion"
     published = desk.predictor.current()
-    assert published.beside.position == desk.status()["position"] > published.position
+    assert published.pending_updates.position == desk.status()["position"] > published.position
     changed(desk, changes.set_status, number, "removed")
     assert "percussion" not in suggested(desk, ODD)
 
@@ -91,33 +91,33 @@ def test_only_the_given_and_rejected_labels_of_a_waiting_item_count(desk):
 def test_probabilities_with_pending_updates_follow_the_formula(desk):
     """p + sum over items of s(row, item) / (penalty + sum of s(item, other)) * (known - p(item))."""
     model, columns = desk.predictor.current().model, ["title", "plot"]
-    lessons = [(texts(seed)[0], texts(seed + 1)[1]) for seed in (100, 200, 300)]
-    for content, tags in lessons:
+    labeled_items = [(texts(seed)[0], texts(seed + 1)[1]) for seed in (100, 200, 300)]
+    for content, tags in labeled_items:
         added(desk, content, tags, done=True)
     half = texts(400)[0]
     changed(desk, changes.set_tag, added(desk, half), "crime", "present")
-    asked = [texts(seed)[0] for seed in (500, 600)]
+    requested = [texts(seed)[0] for seed in (500, 600)]
 
     def encoded(contents):
         rows = [{name: content[name] for name in columns} for content in contents]
         return model.encoder_.encode(model.encoder_.aligned(table_cells(rows))).toarray()
 
     names = model.classes_.tolist()
-    off = -model.predict_proba([content for content, _ in lessons] + [half])
-    for row, (_, tags) in zip(off, lessons, strict=False):
+    off = -model.predict_proba([content for content, _ in labeled_items] + [half])
+    for row, (_, tags) in zip(off, labeled_items, strict=False):
         row[[names.index(numbered(desk, tag)) for tag in tags]] += 1
     crime = names.index(numbered(desk, "crime"))
     off[3] = np.where(np.arange(len(names)) == crime, 1 + off[3], 0.0)
-    E, Q = encoded([content for content, _ in lessons] + [half]), encoded(asked)
+    E, Q = encoded([content for content, _ in labeled_items] + [half]), encoded(requested)
     knows = np.ones(off.shape)
     knows[3] = np.arange(len(names)) == crime
-    shift = np.zeros((len(asked), len(names)))
+    shift = np.zeros((len(requested), len(names)))
     for k in range(len(names)):
         for i in range(len(E)):
             whole = sum(E[i] @ E[j] for j in range(len(E)) if knows[j, k])
             shift[:, k] += knows[i, k] * Q @ E[i] * off[i, k] / (model.influence_.penalty + whole)
-    wanted = np.clip(model.predict_proba(asked) + shift, 1e-4, 1 - 1e-4)
-    for content, row in zip(asked, wanted, strict=True):
+    wanted = np.clip(model.predict_proba(requested) + shift, 1e-4, 1 - 1e-4)
+    for content, row in zip(requested, wanted, strict=True):
         found = suggested(desk, content)
         for tag in WORDS:
             assert found[tag] == pytest.approx(row[names.index(numbered(desk, tag))], abs=1e-4)
@@ -127,7 +127,7 @@ def test_waiting_items_are_pending_updates_of_the_next_model(desk):
     number = added(desk, ODD)
     changed(desk, changes.set_tag, number, "horror", "present")
     published = desk.predictor.current()
-    fresh = Beside(desk.store, published.model, desk.status()["position"])
+    fresh = PendingUpdates(desk.store, published.model, desk.status()["position"])
     before = published.model.predict_proba([ODD])
     after = fresh.outputs([ODD])
     changes_ = zip(after.names, (after.probabilities - before)[0], strict=True)
@@ -141,7 +141,7 @@ def test_the_newest_256_pending_items_count_and_warming_up_keeps_them(desk):
     new = [changes.NewItem(c, None, ["old" if i < 2 else "new"]) for i, c in enumerate(contents)]
     changed(desk, changes.add_items, new)
     published = desk.predictor.current()
-    pending = Beside(desk.store, published.model, published.position)
+    pending = PendingUpdates(desk.store, published.model, published.position)
     before = pending.outputs([ODD])
     assert numbered(desk, "new") in before.names
     assert numbered(desk, "old") not in before.names

@@ -15,26 +15,26 @@ from desk_support import Server, bytes_of, made_items, made_row
 from simlabel.server import (
     Conflict,
     DiskFull,
+    Forbidden,
+    IdempotentRequest,
     ImportOptions,
-    NotAllowed,
-    Once,
-    Person,
+    User,
     changes,
     export_items,
     undo,
     views,
 )
 
-ADA, BO = Person("Ada", "administration"), Person("Bo", "tagging")
+ADA, BO = User("Ada", "administration"), User("Bo", "tagging")
 
 
-def did(desk, person, make, *given, once=None, **named):
-    return desk.change(person, lambda by: make(by, *given, **named), once).result()
+def did(desk, user, make, *given, once=None, **named):
+    return desk.change(user, lambda by: make(by, *given, **named), once).result()
 
 
-def new_item(desk, *tags, person=ADA, **content):
+def new_item(desk, *tags, user=ADA, **content):
     item = changes.NewItem(content or {"a": "b"}, None, tags, True)
-    return did(desk, person, changes.add_items, [item]).ids[0]
+    return did(desk, user, changes.add_items, [item]).ids[0]
 
 
 def label_numbers(desk):
@@ -48,10 +48,10 @@ def last(desk, kind):
 def test_ids_are_never_reused(desk):
     item = new_item(desk)
     tag = did(desk, BO, changes.set_tag, item, "HIV positive", "present")
-    made = last(desk, "label")
+    created = last(desk, "label")
     first = label_numbers(desk)["HIV positive"]
     back = did(desk, BO, undo, tag)
-    did(desk, BO, undo, made)
+    did(desk, BO, undo, created)
     assert did(desk, BO, changes.add_label, "Healthy") > first
     with pytest.raises(Conflict, match="label"):
         did(desk, BO, undo, back)
@@ -65,8 +65,8 @@ def test_history_shows_the_label_names_of_that_time(desk):
     number = label_numbers(desk)["old name"]
     did(desk, ADA, changes.change_label, number, "new name")
     did(desk, BO, changes.set_tag, item, "new name", "rejected")
-    told = {one["kind"]: one["labels"] for one in desk.store.read(views.journal)}
-    assert told == {
+    message = {one["kind"]: one["labels"] for one in desk.store.read(views.journal)}
+    assert message == {
         "reject": ["new name"],
         "rename": ["new name"],
         "add": ["old name"],
@@ -76,10 +76,10 @@ def test_history_shows_the_label_names_of_that_time(desk):
 
 def test_rename_of_a_removed_label_cannot_be_undone(desk):
     number = did(desk, ADA, changes.add_label, "horror")
-    made = last(desk, "label")
+    created = last(desk, "label")
     renamed = did(desk, ADA, changes.change_label, number, "terror")
     back = did(desk, ADA, undo, renamed)
-    did(desk, ADA, undo, made)
+    did(desk, ADA, undo, created)
     with pytest.raises(Conflict, match="changed since"):
         did(desk, ADA, undo, back)
 
@@ -87,13 +87,13 @@ def test_rename_of_a_removed_label_cannot_be_undone(desk):
 def test_tag_is_not_restored_without_its_label(desk):
     item = new_item(desk, "horror", "crime")
     cleared = did(desk, BO, changes.set_tag, item, "horror", None)
-    gone = did(desk, ADA, changes.delete_label, label_numbers(desk)["horror"])
+    removed = did(desk, ADA, changes.delete_label, label_numbers(desk)["horror"])
     with pytest.raises(Conflict, match=r"label .* was deleted"):
         did(desk, BO, undo, cleared)
     shown = [tag["label"] for tag in desk.item(item)["tags"]]
     rows = [json.loads(line) for line in b"".join(export_items(desk.store, "jsonl")).splitlines()]
     assert shown == rows[0]["tags"] == ["crime"]
-    did(desk, ADA, undo, gone)
+    did(desk, ADA, undo, removed)
     did(desk, BO, undo, cleared)
     assert [tag["label"] for tag in desk.item(item)["tags"]] == ["crime", "horror"]
 
@@ -107,14 +107,14 @@ def test_undo_requires_the_role_of_the_change(desk, kind):
         "merge": lambda by: changes.merge_labels(by, numbers["horror"], numbers["crime"]),
         "delete": lambda by: changes.delete_label(by, numbers["horror"]),
     }[kind]
-    with pytest.raises(NotAllowed, match="administration"):
+    with pytest.raises(Forbidden, match="administration"):
         did(desk, BO, make)
     seq = did(desk, ADA, make)
     before = desk.store.rows("SELECT * FROM labels")
-    with pytest.raises(NotAllowed):
+    with pytest.raises(Forbidden):
         did(desk, BO, undo, seq)
     back = did(desk, ADA, undo, seq)
-    with pytest.raises(NotAllowed):  # undoing the undo repeats the change
+    with pytest.raises(Forbidden):  # undoing the undo repeats the change
         did(desk, BO, undo, back)
     did(desk, ADA, undo, back)
     assert [tuple(row) for row in desk.store.rows("SELECT * FROM labels")] == [tuple(row) for row in before]
@@ -123,15 +123,15 @@ def test_undo_requires_the_role_of_the_change(desk, kind):
 def test_reading_role_cannot_change_anything(desk):
     item = new_item(desk)
     for make in (changes.set_tag, changes.edit_item):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(Forbidden):
             did(
                 desk,
-                Person("Eve", "reading"),
+                User("Eve", "reading"),
                 make,
                 item,
                 *(["x", "present"], [{"a": "c"}])[make is changes.edit_item],
             )
-    with pytest.raises(NotAllowed):
+    with pytest.raises(Forbidden):
         did(desk, BO, changes.forget_item, item)
 
 
@@ -181,7 +181,7 @@ def test_roles_and_leases_over_http(tmp_path):
 
 def test_forgetting_keeps_stored_answers_about_other_items(desk):
     new = [changes.NewItem({"a": "b"})]
-    keys = [Once.of(key, b"POST", b"/api/items", key.encode()) for key in ("one", "two")]
+    keys = [IdempotentRequest.of(key, b"POST", b"/api/items", key.encode()) for key in ("one", "two")]
     one, two = (did(desk, ADA, changes.add_items, new, once=once) for once in keys)
     seq = did(desk, ADA, changes.forget_item, one.ids[0])
     assert did(desk, ADA, changes.forget_item, one.ids[0]) == seq  # repeated: the same change
@@ -264,7 +264,7 @@ def test_server_recovers_from_a_full_disk(desk):
             break
     assert any("could not be stored" in one or "could not be updated" in one for one in desk.problems())
     desk.store._writer.execute("PRAGMA max_page_count = 1073741823")
-    assert desk.follower.wait_for(lambda: not desk.problems(), 60)
+    assert desk.updater.wait_for(lambda: not desk.problems(), 60)
     assert desk.forget(ADA, number, 60)["erased"]
 
 
@@ -289,7 +289,7 @@ def test_import_recovers_from_a_full_disk(desk, monkeypatch):
     time.sleep(1)  # writing is retried several times meanwhile
     assert desk.store.read(views.job, number)["state"] == "waiting"
     desk.store._writer.execute("PRAGMA max_page_count = 1073741823")
-    assert desk.follower.wait_for(lambda: desk.store.read(views.job, number)["state"] == "done", 60)
+    assert desk.updater.wait_for(lambda: desk.store.read(views.job, number)["state"] == "done", 60)
     job = desk.store.read(views.job, number)
     assert (job["new"], job["problems"]) == (2000, [])
-    assert desk.follower.wait_for(lambda: not desk.problems(), 60)
+    assert desk.updater.wait_for(lambda: not desk.problems(), 60)

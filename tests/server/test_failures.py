@@ -23,9 +23,9 @@ from desk_support import (
 )
 
 from simlabel import Tagger
-from simlabel.server import Desk, DiskFull, Learner, Person, StoreError, Unwritable, backup, changes
+from simlabel.server import DiskFull, Learner, ReadOnlyError, StoreError, TaggingServer, User, backup, changes
 
-ADA = Person("Ada", "administration")
+ADA = User("Ada", "administration")
 
 
 def added(desk, n, seed=0, done=True):
@@ -41,16 +41,16 @@ def _many(by):
 
 def followed(desk, seconds=120):
     position = desk.status()["position"]
-    assert desk.follower.wait_for(lambda: desk.follower.state["position"] >= position, seconds), desk.status()
+    assert desk.updater.wait_for(lambda: desk.updater.state["position"] >= position, seconds), desk.status()
 
 
 def test_a_full_disk_loses_nothing(desk):
     added(desk, 3)
-    desk.store.wrote(lambda db: db.execute("SELECT 1").fetchone())
+    desk.store.write_and_wait(lambda db: db.execute("SELECT 1").fetchone())
     pages = desk.store._writer.execute("PRAGMA page_count").fetchone()[0]
     desk.store._writer.execute(f"PRAGMA max_page_count = {pages}")
-    asked = [desk.change(ADA, _many) for _ in range(50)]
-    said = [one.exception() for one in asked]
+    requested = [desk.change(ADA, _many) for _ in range(50)]
+    said = [one.exception() for one in requested]
     assert isinstance(said[-1], DiskFull)
     assert "Free some room" in str(said[-1])
     before = desk.status()
@@ -61,20 +61,20 @@ def test_a_full_disk_loses_nothing(desk):
 
 
 def test_store_of_a_newer_version_is_refused_unchanged(tmp_path):
-    Desk(tmp_path / "desk").close()
+    TaggingServer(tmp_path / "desk").close()
     store = tmp_path / "desk" / "desk.sqlite"
     db = sqlite3.connect(store)
     db.execute("PRAGMA user_version = 99")
     db.close()
     before = store.read_bytes()
     with pytest.raises(StoreError, match="newer simlabel"):
-        Desk(tmp_path / "desk")
+        TaggingServer(tmp_path / "desk")
     assert store.read_bytes() == before
 
 
 @pytest.mark.parametrize("damage", ["header", "middle", "another program's"])
 def test_damaged_store_is_refused(tmp_path, damage):
-    desk = Desk(tmp_path / "desk")
+    desk = TaggingServer(tmp_path / "desk")
     added(desk, 200)
     desk.close()
     store = tmp_path / "desk" / "desk.sqlite"
@@ -89,33 +89,33 @@ def test_damaged_store_is_refused(tmp_path, damage):
         data[at : at + 4096 * 4] = b"\xa5" * 4096 * 4
         store.write_bytes(data)
     with pytest.raises(StoreError, match=r"backup|another program"):
-        Desk(tmp_path / "desk")
+        TaggingServer(tmp_path / "desk")
 
 
 def test_second_server_on_a_folder_is_refused(desk, tmp_path):
     with pytest.raises(StoreError, match="another server"):
-        Desk(tmp_path / "desk")
+        TaggingServer(tmp_path / "desk")
 
 
 def test_model_is_fitted_again_if_its_snapshot_is_damaged(tmp_path):
-    desk = Desk(tmp_path / "desk")
+    desk = TaggingServer(tmp_path / "desk")
     desk.start()
     added(desk, 12)
     followed(desk)
     desk.close()
     (path,) = (tmp_path / "desk" / "models").iterdir()
     path.write_bytes(path.read_bytes()[:-100])
-    desk = Desk(tmp_path / "desk")
+    desk = TaggingServer(tmp_path / "desk")
     desk.start()
-    assert desk.follower.wait_for(lambda: desk.predictor.published is not None, 120)
+    assert desk.updater.wait_for(lambda: desk.predictor.published is not None, 120)
     desk.close()
     assert_model_is_a_fresh_fit(tmp_path / "desk")
 
 
-@pytest.mark.parametrize("what", ["fit", "exchange"])
+@pytest.mark.parametrize("what", ["fit", "replace_rows"])
 def test_failed_update_is_repeated(desk, monkeypatch, what):
     learner = Learner(desk.places.store, desk.places.models)
-    if what == "exchange":
+    if what == "replace_rows":
         added(desk, 5)
         learner.follow("first.simlabel")
     added(desk, 4, seed=1)
@@ -148,17 +148,17 @@ def nobody(tmp_path):
 
 def test_read_only_store_answers_and_refuses_changes(tmp_path, request):
     folder = tmp_path / "desk"
-    desk = Desk(folder)
+    desk = TaggingServer(folder)
     added(desk, 3)
     desk.close()
     for path in (*folder.rglob("*"), folder):
         path.chmod(0o555 if path.is_dir() else 0o444)
     request.getfixturevalue("nobody")
-    desk = Desk(folder)
+    desk = TaggingServer(folder)
     desk.start()
     assert desk.status()["items"]["done"] == 3
     assert desk.status()["read_only"]
-    with pytest.raises(Unwritable, match="read-only"):
+    with pytest.raises(ReadOnlyError, match="read-only"):
         added(desk, 1)
     assert len(desk.store.rows("SELECT 1 FROM items")) == 3
     desk.close()
@@ -167,7 +167,7 @@ def test_read_only_store_answers_and_refuses_changes(tmp_path, request):
 def test_unreadable_write_ahead_log_is_an_error(tmp_path, request):
     """Changes that are only in the log would be missing from a read-only store."""
     folder, live = tmp_path / "desk", tmp_path / "live"
-    desk = Desk(live)
+    desk = TaggingServer(live)
     added(desk, 3)
     folder.mkdir()
     for name in ("desk.sqlite", "desk.sqlite-wal"):
@@ -176,7 +176,7 @@ def test_unreadable_write_ahead_log_is_an_error(tmp_path, request):
     folder.chmod(0o555)
     request.getfixturevalue("nobody")
     with pytest.raises(StoreError, match="cannot be read in a folder that is read-only"):
-        Desk(folder)
+        TaggingServer(folder)
 
 
 def test_no_byte_of_the_folder_contains_forgotten_content(tmp_path):
@@ -191,8 +191,8 @@ def test_no_byte_of_the_folder_contains_forgotten_content(tmp_path):
         }
         (number,) = server.post("/api/items", {"items": [{**body, "done": True}]})["ids"]
         csv = f"id,title,plot,tags\nz,{secret} imported,{secret} love,romance\n".encode()
-        asked = {"name": "more.csv", "label_column": "tags", "id_column": "id"}
-        assert server.client.post("/api/imports", params=asked, content=csv).status_code == 202
+        requested = {"name": "more.csv", "label_column": "tags", "id_column": "id"}
+        assert server.client.post("/api/imports", params=requested, content=csv).status_code == 202
         server.wait(lambda status: status["items"]["done"] == 32)
         other = server.get("/api/items", params={"text": f"{secret} imported"})["items"][0]["id"]
         server.client.put(
@@ -229,7 +229,7 @@ def test_no_byte_of_the_folder_contains_forgotten_content(tmp_path):
 
 
 def test_interrupted_forgetting_is_finished_at_the_next_start(tmp_path):
-    desk = Desk(tmp_path / "desk")
+    desk = TaggingServer(tmp_path / "desk")
     desk.start()
     numbers = added(desk, 10)
     followed(desk)
@@ -238,17 +238,17 @@ def test_interrupted_forgetting_is_finished_at_the_next_start(tmp_path):
     followed(desk)
     shutil.copytree(tmp_path / "desk" / "models", tmp_path / "models")
     desk.close()
-    desk = Desk(tmp_path / "desk")  # not started, as if killed right after the answer
+    desk = TaggingServer(tmp_path / "desk")  # not started, as if killed right after the answer
     desk.change(ADA, lambda who: changes.forget_item(who, number)).result()
     desk.close()
     assert any(
         b"Quetzalcoatlus" in data or b"quetzalcoatlus" in data
         for data in bytes_of(tmp_path / "desk").values()
     )
-    desk = Desk(tmp_path / "desk")
+    desk = TaggingServer(tmp_path / "desk")
     desk.start()
-    gone = "SELECT 1 FROM forgotten WHERE NOT erased"
-    assert desk.follower.wait_for(lambda: not desk.store.rows(gone), 120)
+    removed = "SELECT 1 FROM forgotten WHERE NOT erased"
+    assert desk.updater.wait_for(lambda: not desk.store.rows(removed), 120)
     assert not any(b"uetzalcoatlus" in data for data in bytes_of(tmp_path / "desk").values())
     assert sorted(desk.predictor.current().model.ids_.tolist()) == numbers
     desk.close()
@@ -256,30 +256,30 @@ def test_interrupted_forgetting_is_finished_at_the_next_start(tmp_path):
 
 def test_item_is_not_erased_before_the_model_is_updated(tmp_path):
     """An item that is forgotten right after the follower has read the journal is erased later."""
-    desk = Desk(tmp_path / "desk")
+    desk = TaggingServer(tmp_path / "desk")
     numbers = added(desk, 5)
-    desk.follower.state["position"] = desk.status()["position"]
+    desk.updater.state["position"] = desk.status()["position"]
     desk.change(ADA, lambda who: changes.forget_item(who, numbers[0])).result()
-    assert not desk.follower._erase_rest()
+    assert not desk.updater._erase_rest()
     assert desk.status()["erasing"] == 1
     desk.start()
-    assert desk.follower.wait_for(lambda: desk.status()["erasing"] == 0, 120)
+    assert desk.updater.wait_for(lambda: desk.status()["erasing"] == 0, 120)
     assert sorted(desk.predictor.current().model.ids_.tolist()) == numbers[1:]
     desk.close()
 
 
 def test_backup_of_a_running_server_is_opened_in_place(tmp_path):
     folder, file = tmp_path / "desk", tmp_path / "copy.desk"
-    desk = Desk(folder)
+    desk = TaggingServer(folder)
     desk.start()
     added(desk, 15)
     followed(desk)
     backup(folder, file)
     added(desk, 1, seed=9)
     desk.close()
-    copy = Desk(file)
+    copy = TaggingServer(file)
     copy.start()
-    assert copy.follower.wait_for(lambda: copy.predictor.published is not None, 120)
+    assert copy.updater.wait_for(lambda: copy.predictor.published is not None, 120)
     assert copy.status()["items"]["done"] == 15
     tuned = copy.predictor.current().model.influence_
     copy.close()
@@ -288,7 +288,7 @@ def test_backup_of_a_running_server_is_opened_in_place(tmp_path):
 
 @pytest.mark.parametrize("above", [None, 0.6])
 def test_automatic_tags_require_accept_above(tmp_path, above):
-    desk = Desk(tmp_path, accept_above=above)
+    desk = TaggingServer(tmp_path, accept_above=above)
     desk.start()
     added(desk, 40)
     waiting = added(desk, 10, seed=1, done=False)
@@ -296,10 +296,10 @@ def test_automatic_tags_require_accept_above(tmp_path, above):
     waits = "JOIN items i ON i.id = t.item AND i.status = 'waiting'"
     tags = f"SELECT t.source, t.actor, t.probability FROM tags t {waits}"
     if above is None:
-        assert desk.follower.wait_for(lambda: bool(desk.follower.insights["order"]), 120)
+        assert desk.updater.wait_for(lambda: bool(desk.updater.insights["order"]), 120)
         assert desk.store.rows(tags) == []
     else:
-        assert desk.follower.wait_for(lambda: bool(desk.store.rows(tags)), 120)
+        assert desk.updater.wait_for(lambda: bool(desk.store.rows(tags)), 120)
         found = [tuple(row) for row in desk.store.rows(tags)]
         assert {one[:2] for one in found} == {("automatic", "simlabel")}
         assert all(probability >= above for *_, probability in found)
@@ -322,21 +322,23 @@ def test_other_hosts_require_tokens(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert "--new-token" in done.stderr
-    made = subprocess.run([*command[:5], "--new-token", "Ada:administration"], capture_output=True, text=True)
-    assert made.stdout.startswith("sl_1_")
-    assert made.stdout.strip() not in str(bytes_of(tmp_path / "desk"))
+    created = subprocess.run(
+        [*command[:5], "--new-token", "Ada:administration"], capture_output=True, text=True
+    )
+    assert created.stdout.startswith("sl_1_")
+    assert created.stdout.strip() not in str(bytes_of(tmp_path / "desk"))
     with Server(tmp_path / "desk", "--host", "0.0.0.0") as server:
         client = server.client
         at = f"http://127.0.0.1:{server.address.rsplit(':', 1)[1]}"
         assert client.get(f"{at}api/labels").status_code == 401
-        head = {"authorization": f"Bearer {made.stdout.strip()}"}
+        head = {"authorization": f"Bearer {created.stdout.strip()}"}
         assert client.get(f"{at}api/labels", headers=head).status_code == 200
 
 
 def test_changes_after_closing_are_refused(desk):
     added(desk, 1)
     desk.store.close()
-    with pytest.raises(Unwritable, match="closing"):
+    with pytest.raises(ReadOnlyError, match="closing"):
         added(desk, 1)
 
 
@@ -361,8 +363,8 @@ def test_one_hour_of_mixed_load(tmp_path):
             server.post(f"/api/items/{number}/{rng.choice(['tags', 'reject', 'clear'])}", {"label": label})
             if turn % 20 == 0:
                 (new,) = server.post("/api/items", {"items": made_items(1, seed=1000 + turn)})["ids"]
-                gone = live.pop(0)
-                server.post(f"/api/items/{gone}/forget")
+                removed = live.pop(0)
+                server.post(f"/api/items/{removed}/forget")
                 live.append(new)
             server.get("/api/queue"), server.get("/api/labels")
             if turn % 50 == 0:

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from desk_support import MAIN, Server, opened
 
-from simlabel.server import Crashed, ImportOptions, TableReader
+from simlabel.server import ImportOptions, ReaderCrashed, TableReader
 
 ROWS = {"id": ["a", "b"], "title": ["Sea, sun", "Café"], "year": ["1975", "2001"], "tags": ["x|y", "x"]}
 FRAME = pd.DataFrame(ROWS)
@@ -97,14 +97,18 @@ def test_each_format_is_imported(kind, empty, tmp_path):
 
 
 def test_file_with_the_same_name_overwrites_nothing(empty):
-    asked = {"name": "films.csv", "label_column": "tags"}
+    requested = {"name": "films.csv", "label_column": "tags"}
     first, second = (f"title,tags\n{words} one,x\n{words} two,y\n".encode() for words in ("sea", "sun"))
-    assert counts(imported(empty, first, **asked)) == [2, 0, 0]
-    assert counts(imported(empty, second, **asked)) == [2, 0, 0]
+    assert counts(imported(empty, first, **requested)) == [2, 0, 0]
+    assert counts(imported(empty, second, **requested)) == [2, 0, 0]
     assert [title for title, _ in stored(empty)] == ["sea one", "sea two", "sun one", "sun two"]
-    assert counts(imported(empty, first, **asked)) == [0, 0, 2]  # importing the same file again adds nothing
+    assert counts(imported(empty, first, **requested)) == [
+        0,
+        0,
+        2,
+    ]  # importing the same file again adds nothing
     more = b"title,tags\nnew one,x\n" + first.partition(b"\n")[2].replace(b"two,y", b"two,y|z")
-    assert counts(imported(empty, more, **asked)) == [1, 1, 1]
+    assert counts(imported(empty, more, **requested)) == [1, 1, 1]
     assert ("sea two", ["y", "z"]) in stored(empty)
 
 
@@ -157,8 +161,8 @@ LONG = 50_000  # rows, so that the import is still running when it is interrupte
 
 def long_import(server):
     text = "title,tags\n" + "".join(f"film {i} of the sea and the sun,x\n" for i in range(LONG))
-    asked = {"name": "long.csv", "label_column": "tags"}
-    return server.client.post("/api/imports", params=asked, content=text.encode()).json()["id"]
+    requested = {"name": "long.csv", "label_column": "tags"}
+    return server.client.post("/api/imports", params=requested, content=text.encode()).json()["id"]
 
 
 def reading(server):
@@ -263,5 +267,8 @@ def test_the_time_of_a_reader_is_limited(tmp_path, monkeypatch):
     monkeypatch.setattr("simlabel.server._parsing._time_limit", lambda file: 1)
     (tmp_path / "t.csv").write_text("title,tags\n" + "the sea and the sun,x\n" * 500_000)
     match = "took longer than 1 s"
-    with TableReader(tmp_path / "t.csv", ImportOptions()) as reader, pytest.raises(Crashed, match=match):
+    with (
+        TableReader(tmp_path / "t.csv", ImportOptions()) as reader,
+        pytest.raises(ReaderCrashed, match=match),
+    ):
         list(reader)

@@ -86,9 +86,9 @@ def test_explanations_name_items_and_words(taught):
     (number,) = taught.post(
         "/api/items", {"items": [{"content": {"title": "Shark night", "plot": "shark blood fear shark"}}]}
     )["ids"]
-    told = taught.get(f"/api/items/{number}/explain", params={"label": "horror"})
-    assert told["words"][0]["term"] in {"shark", "blood", "fear", "night"}
-    shared = {word for one in told["items"] for word in one["shared"]}
+    message = taught.get(f"/api/items/{number}/explain", params={"label": "horror"})
+    assert message["words"][0]["term"] in {"shark", "blood", "fear", "night"}
+    shared = {word for one in message["items"] for word in one["shared"]}
     assert shared & {"shark", "blood", "fear", "night"}
     unknown = taught.client.get(f"/api/items/{number}/explain", params={"label": "nothing like it"})
     assert unknown.status_code == 404
@@ -163,8 +163,8 @@ def test_import_and_export(empty, tmp_path):
         ["d", "too", "many", "cells", "here"],
     ]
     text = "\n".join(",".join(row) for row in rows)
-    asked = {"name": "t.csv", "label_column": "tags", "id_column": "id"}
-    job = imported(empty, asked, text)
+    requested = {"name": "t.csv", "label_column": "tags", "id_column": "id"}
+    job = imported(empty, requested, text)
     assert (job["state"], job["done"], job["total"]) == ("done", 3, 3)
     assert [problem["row"] for problem in job["problems"]] == [5]
     table = list(csv.DictReader(io.StringIO(empty.client.get("/api/export?format=csv").text)))
@@ -224,12 +224,12 @@ def test_tokens_and_sessions_authenticate(tmp_path):
         admin = server.post("/api/tokens", {"name": "Ada", "role": "administration"})["token"]
         assert server.client.get("/api/labels").status_code == 401
         as_ada = {"authorization": f"Bearer {admin}"}
-        made = {
+        created = {
             role: server.post("/api/tokens", {"name": role, "role": role}, headers=as_ada)
             for role in ("reading", "tagging")
         }
         allowed = {}
-        for role, one in made.items():
+        for role, one in created.items():
             head = {"authorization": f"Bearer {one['token']}"}
             allowed[role] = [
                 server.client.get("/api/labels", headers=head).status_code,
@@ -240,12 +240,12 @@ def test_tokens_and_sessions_authenticate(tmp_path):
         for wrong in (admin[:-1] + "x", "sl_1_", "sl_99_abc", "nonsense", "sl_²_x"):
             head = {"authorization": f"Bearer {wrong}".encode()}
             assert server.client.get("/api/labels", headers=head).status_code == 401
-        annif = AnnifClient(server.address.replace("//", f"//desk:{made['reading']['token']}@") + "v1/")
+        annif = AnnifClient(server.address.replace("//", f"//desk:{created['reading']['token']}@") + "v1/")
         assert annif.projects
         entry = server.get("/api/changes", headers=as_ada)["changes"][0]
         assert (entry["actor"], entry["kind"]) == ("tagging", "tag")
         session = httpx.Client(base_url=server.address)
-        signed = session.post("/api/session", json={"token": made["tagging"]["token"]})
+        signed = session.post("/api/session", json={"token": created["tagging"]["token"]})
         cookie = signed.headers["set-cookie"].lower()
         assert "httponly" in cookie
         assert "samesite=strict" in cookie
@@ -254,7 +254,9 @@ def test_tokens_and_sessions_authenticate(tmp_path):
         assert session.post("/api/items/1/tags", json={"label": "y"}, headers=head).status_code == 200
         cross = {**head, "origin": "http://evil.example"}
         assert session.post("/api/items/1/tags", json={"label": "z"}, headers=cross).status_code == 403
-        assert server.client.delete(f"/api/tokens/{made['tagging']['id']}", headers=as_ada).status_code == 200
+        assert (
+            server.client.delete(f"/api/tokens/{created['tagging']['id']}", headers=as_ada).status_code == 200
+        )
         assert session.get("/api/labels").status_code == 401
         session.close()
         stored = (tmp_path / "desk" / "desk.sqlite").read_bytes() + (

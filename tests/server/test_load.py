@@ -17,15 +17,15 @@ import scipy.sparse as sp
 from desk_support import MAIN, Server
 
 from simlabel.server import (
-    MOST_TEXT,
-    Desk,
+    MAX_TEXT,
     Published,
-    Rates,
+    RateLimiter,
+    TaggingServer,
     TooLarge,
-    TooMany,
+    TooManyRequests,
     asker,
     log_once,
-    most_connections,
+    max_connections,
 )
 
 # a server with timeouts of half a second instead of 10 or 20 seconds
@@ -111,7 +111,7 @@ def test_connections_leave_file_descriptors_for_the_store():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-        assert most_connections() == 128
+        assert max_connections() == 128
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -191,13 +191,13 @@ def refused(rates, senders):
     for sender in senders:
         try:
             rates.take(sender)
-        except TooMany:
+        except TooManyRequests:
             n += 1
     return n
 
 
 def test_flood_from_many_addresses_is_bounded_in_memory_and_keeps_known_limits():
-    rates = Rates(clock=lambda: 100.0)
+    rates = RateLimiter(clock=lambda: 100.0)
     assert refused(rates, ["198.51.100.7"] * 700) == 100
     assert refused(rates, (f"address {i}" for i in range(20_000))) > 9_000
     assert len(rates) <= 10_001
@@ -207,7 +207,7 @@ def test_flood_from_many_addresses_is_bounded_in_memory_and_keeps_known_limits()
 
 def test_rate_limits_recover():
     now = [100.0]
-    rates = Rates(clock=lambda: now[0])
+    rates = RateLimiter(clock=lambda: now[0])
     for i in range(10_000):
         rates.take(f"address {i}")
     now[0] += 60
@@ -234,7 +234,7 @@ class SlowModel:
 
 @pytest.fixture
 def slow(tmp_path):
-    desk, model = Desk(tmp_path / "desk"), SlowModel()
+    desk, model = TaggingServer(tmp_path / "desk"), SlowModel()
     desk.predictor.published = Published(None, 0, "none", model)
     yield desk.predictor, model
     model.go.set()
@@ -277,12 +277,12 @@ def test_results_are_in_order_and_empty_requests_are_answered(slow):
 def test_size_of_a_request_and_of_a_users_requests_is_limited(slow):
     predictor, model = slow
     with pytest.raises(TooLarge, match=r"2,000,202 characters .* send them in parts"):
-        asked(predictor, "Ada", [{"text": "x" * (MOST_TEXT + 2)}])
+        asked(predictor, "Ada", [{"text": "x" * (MAX_TEXT + 2)}])
     asked(predictor, "Ada", ["warm"])
     assert model.began.wait(60)
     for _ in range(4):
         asked(predictor, "Ada", BIG)
-    with pytest.raises(TooMany, match=r"You have [45] waiting requests"):
+    with pytest.raises(TooManyRequests, match=r"You have [45] waiting requests"):
         asked(predictor, "Ada", BIG)
     assert asked(predictor, "Bob", BIG) is not None
 
@@ -291,8 +291,8 @@ def test_canceled_requests_are_skipped(slow):
     predictor, model = slow
     first = asked(predictor, "Ada", ["warm"])
     assert model.began.wait(60)
-    gone = asked(predictor, "Ada", BIG)
-    gone.cancel()
+    removed = asked(predictor, "Ada", BIG)
+    removed.cancel()
     model.go.set()
     assert len(first.result(60).results) == 1
     assert len(asked(predictor, "Ada", ["last"]).result(60).results) == 1

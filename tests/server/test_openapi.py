@@ -57,5 +57,5 @@ def test_document_describes_all_routes(taught):
     ):
         assert path in paths
     for path, methods in paths.items():
-        for method, told in methods.items():
-            assert told["description"], (method, path)
+        for method, message in methods.items():
+            assert message["description"], (method, path)

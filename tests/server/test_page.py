@@ -87,8 +87,8 @@ def test_tagging_by_keyboard_only(taught, page_of):
     assert item["status"] == "done"
     assert {(tag["label"], tag["state"], tag["source"]) for tag in item["tags"]} == {
         (label, "present", "accepted"),
-        (rejected, "rejected", "person"),
-        ("written by hand", "present", "person"),
+        (rejected, "rejected", "user"),
+        ("written by hand", "present", "user"),
     }
     second = title(page)
     page.keyboard.press("s")
@@ -196,7 +196,7 @@ def test_two_users_never_get_the_same_item(tmp_path, page_of):
                 )
                 seen.append(title(page))
         assert len(set(seen)) == 6
-        assert pages[1].get_by_role("link", name="People").count() == 0
+        assert pages[1].get_by_role("link", name="UserStore").count() == 0
         assert pages[1].get_by_role("button", name="Forget…").count() == 0
         pages[1].goto("/#items")
         pages[1].locator("li", has_text="done by Ada").first.wait_for()
@@ -205,13 +205,13 @@ def test_two_users_never_get_the_same_item(tmp_path, page_of):
 def test_forgetting_on_the_page_warns_about_backups(empty, page_of):
     empty.post("/api/items", {"items": made_items(2, seed=4, done=False)})
     page = page_of(empty)
-    asked = []
-    page.on("dialog", lambda dialog: asked.append(dialog.message))
+    requested = []
+    page.on("dialog", lambda dialog: requested.append(dialog.message))
     page.locator("#card-title").wait_for()
     was = title(page)
     page.get_by_role("button", name="Forget…").click()
     page.wait_for_function("was => document.querySelector('#card-title').textContent !== was", arg=was)
-    assert "Backups that were made before still have it" in asked[0]
+    assert "Backups that were made before still have it" in requested[0]
     assert empty.get("/api/items", params={"text": was})["items"] == []
 
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
 from simlabel.server import (
-    By,
+    BatchWorker,
+    ChangeContext,
     Conflict,
-    DeskError,
-    DeskStore,
     NotFound,
-    Places,
-    Together,
+    ServerError,
+    ServerStore,
+    StorePaths,
     changes,
     changes_since,
     fit_model,
@@ -34,7 +34,7 @@ LABELS = st.sampled_from(["horror", "romance", "crime", "space", "  space ", "Ü
 PEOPLE = st.sampled_from(["Ada", "Bo"])
 
 
-class DeskMachine(RuleBasedStateMachine):
+class ServerMachine(RuleBasedStateMachine):
     """Compares the store with dicts of content, state and tags, and with the values before each change."""
 
     items, entries = Bundle("items"), Bundle("entries")
@@ -42,13 +42,15 @@ class DeskMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
-        self.store = DeskStore(Places.of(self.folder))
+        self.store = ServerStore(StorePaths.of(self.folder))
         self.plain: dict[int, dict] = {}
         self.before: dict[int, tuple] = {}
         self.model, self.position = None, -1
 
     def make(self, who, work):
-        return self.store.wrote(lambda db: work(By(db, who, self.store.clock(), "administration")))
+        return self.store.write_and_wait(
+            lambda db: work(ChangeContext(db, who, self.store.clock(), "administration"))
+        )
 
     def changed(self, seq, *before):
         """Remember the values that an entry replaced, as (id, label or "state", value)."""
@@ -177,7 +179,7 @@ class DeskMachine(RuleBasedStateMachine):
             if self.model is not None:
                 self.model = update_model(self.model, found)
             if self.model is None:
-                self.model = fit_model(changes_since(db, -1).lessons)
+                self.model = fit_model(changes_since(db, -1).labeled_items)
             self.position = found.position
         wanted = sorted(n for n, item in self.plain.items() if item["there"] and item["done"])
         if self.model is not None:
@@ -186,9 +188,9 @@ class DeskMachine(RuleBasedStateMachine):
                 zip(self.model.ids_.tolist(), self.model._model.scorer.references.Y.toarray(), strict=True)
             )
             names = self.model.classes_.tolist()
-            lessons = lessons_of(self.folder)
+            labeled_items = lessons_of(self.folder)
             for number in wanted:
-                assert {names[k] for k in Y[number].nonzero()[0]} == lessons[number][1]
+                assert {names[k] for k in Y[number].nonzero()[0]} == labeled_items[number][1]
 
     @invariant()
     def the_store_is_the_plain_one(self):
@@ -213,64 +215,68 @@ class DeskMachine(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-TestDesk = DeskMachine.TestCase
+TestDesk = ServerMachine.TestCase
 TestDesk.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
 
 
 def test_failed_change_does_not_affect_others_of_its_transaction(tmp_path):
-    store = DeskStore(Places.of(tmp_path))
+    store = ServerStore(StorePaths.of(tmp_path))
 
     def wrong(db):
         db.execute("INSERT INTO labels VALUES (9, 'half', '', 0)")
-        raise DeskError("no")
+        raise ServerError("no")
 
-    asked = [
+    requested = [
         store.write(
             lambda db, i=i: db.execute("INSERT INTO labels VALUES (?, ?, '', 0)", (i, f"l{i}")).rowcount
         )
         for i in (1, 2)
     ]
     failed = store.write(wrong)
-    assert [one.result() for one in asked] == [1, 1]
-    with pytest.raises(DeskError, match="no"):
+    assert [one.result() for one in requested] == [1, 1]
+    with pytest.raises(ServerError, match="no"):
         failed.result()
     assert [row["name"] for row in store.rows("SELECT name FROM labels ORDER BY id")] == ["l1", "l2"]
     store.close()
 
 
 def test_the_clock_never_goes_back(tmp_path, monkeypatch):
-    store = DeskStore(Places.of(tmp_path))
-    store.wrote(lambda db: changes.add_label(By(db, "Ada", store.clock() + 3600), "later"))
+    store = ServerStore(StorePaths.of(tmp_path))
+    store.write_and_wait(
+        lambda db: changes.add_label(ChangeContext(db, "Ada", store.clock() + 3600), "later")
+    )
     store.close()
-    store = DeskStore(Places.of(tmp_path))
+    store = ServerStore(StorePaths.of(tmp_path))
     first = store.clock()
     assert store.clock.behind > 3000
     monkeypatch.setattr("time.time", lambda: 0.0)
     assert store.clock() >= first
-    until = store.wrote(lambda db: changes.lease(By(db, "Ada", first), store_item(db, first)))
+    until = store.write_and_wait(
+        lambda db: changes.lease(ChangeContext(db, "Ada", first), store_item(db, first))
+    )
     assert until == first + changes.LEASE_SECONDS
     store.close()
 
 
 def store_item(db, at):
-    (number,) = changes.add_items(By(db, "Ada", at), [changes.NewItem({"a": "b"})]).ids
+    (number,) = changes.add_items(ChangeContext(db, "Ada", at), [changes.NewItem({"a": "b"})]).ids
     return number
 
 
 def test_canceled_and_failed_requests_do_not_block_later_ones():
     """After a canceled request and a failed one, later requests are answered."""
-    asked, go_on = threading.Event(), threading.Event()
+    requested, go_on = threading.Event(), threading.Event()
 
     def answer(batch):
-        asked.set()
+        requested.set()
         go_on.wait(30)
         if "bad" in batch:
             raise OSError("no answer to this")
         return batch
 
-    thread = Together("one", 1, answer)
+    thread = BatchWorker("one", 1, answer)
     first, second = thread.ask("first"), thread.ask("second")
-    assert asked.wait(30)
+    assert requested.wait(30)
     assert not first.cancel()  # it is being answered
     assert second.cancel()
     go_on.set()

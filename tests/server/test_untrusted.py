@@ -14,23 +14,32 @@ import pytest
 from desk_support import bytes_of, made_row
 
 from simlabel import Tagger
-from simlabel.server import Desk, DeskError, Person, Places, StoreError, backup, changes, load_model
+from simlabel.server import (
+    ServerError,
+    StoreError,
+    StorePaths,
+    TaggingServer,
+    User,
+    backup,
+    changes,
+    load_model,
+)
 from simlabel.tables import Embedding
 
-ADA = Person("Ada", "administration")
+ADA = User("Ada", "administration")
 
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
     """Return a folder with a store, a model and a backup of both."""
     folder = tmp_path_factory.mktemp("learned")
-    desk = Desk(folder / "desk")
+    desk = TaggingServer(folder / "desk")
     desk.start()
     rows = [made_row(random.Random(i)) for i in range(10)]
     new = [changes.NewItem(content, None, tags, True) for content, tags in rows]
     desk.change(ADA, lambda by: changes.add_items(by, new).ids).result()
     position = desk.status()["position"]
-    assert desk.follower.wait_for(lambda: desk.follower.state["position"] >= position, 120)
+    assert desk.updater.wait_for(lambda: desk.updater.state["position"] >= position, 120)
     desk.close()
     backup(folder / "desk", folder / "copy.slb")
     return folder
@@ -54,14 +63,14 @@ def edited(store, *statements):
     db.close()
 
 
-def settled(path, seconds=60):
+def imputed(path, seconds=60):
     """Open a store and wait for its model; return None if the store is refused."""
     try:
-        desk = Desk(path)
-    except DeskError:
+        desk = TaggingServer(path)
+    except ServerError:
         return
     desk.start()
-    desk.follower.wait_for(lambda: desk.predictor.published is not None, seconds)
+    desk.updater.wait_for(lambda: desk.predictor.published is not None, seconds)
     desk.close()
 
 
@@ -74,10 +83,10 @@ def test_model_name_in_the_store_is_never_used_as_a_path(copied, name):
     for store in (copied / "copy.slb", copied / "desk" / "desk.sqlite"):
         edited(store, ("UPDATE snapshot SET file = ?", (name,)))
     before, _ = outside(copied)
-    with pytest.raises(DeskError):
+    with pytest.raises(ServerError):
         backup(copied / "desk", copied / "stolen.slb")
-    settled(copied / "copy.slb")
-    settled(copied / "desk")
+    imputed(copied / "copy.slb")
+    imputed(copied / "desk")
     assert outside(copied)[0] == before
     assert not (copied / "stolen.slb").exists()
 
@@ -97,7 +106,7 @@ def test_link_instead_of_a_folder_is_refused(copied, folder):
     place.symlink_to(copied / "others")
     before = outside(copied)
     with pytest.raises(StoreError, match="is a link"):
-        Desk(copied / "desk")
+        TaggingServer(copied / "desk")
     assert outside(copied) == before
 
 
@@ -106,7 +115,7 @@ def test_links_next_to_the_store_are_not_followed(copied, name):
     (copied / "desk" / name).unlink(missing_ok=True)
     (copied / "desk" / name).symlink_to(copied / "others" / "secret")
     before, _ = outside(copied)
-    settled(copied / "desk")
+    imputed(copied / "desk")
     assert outside(copied)[0] == before
 
 
@@ -127,7 +136,7 @@ def test_store_with_a_different_schema_is_refused(copied, statement):
     edited(copied / "copy.slb", statement)
     before = bytes_of(copied)
     with pytest.raises(StoreError, match="open the last backup"):
-        Desk(copied / "copy.slb")
+        TaggingServer(copied / "copy.slb")
     assert bytes_of(copied) == before
 
 
@@ -138,11 +147,11 @@ def test_values_that_violate_a_constraint_are_refused(copied):
     db.commit()
     db.close()
     with pytest.raises(StoreError, match="CHECK constraint failed"):
-        Desk(copied / "copy.slb")
+        TaggingServer(copied / "copy.slb")
 
 
 def test_connections_do_not_trust_the_schema(copied):
-    desk = Desk(copied / "desk")
+    desk = TaggingServer(copied / "desk")
     assert desk.store.rows("PRAGMA trusted_schema")[0][0] == 0
     desk.close()
 
@@ -153,7 +162,7 @@ def test_database_of_another_program_is_left_unchanged(tmp_path):
     edited(store, "CREATE TABLE x (y)")
     before = bytes_of(tmp_path)
     with pytest.raises(StoreError, match="another program"):
-        Desk(tmp_path / "desk")
+        TaggingServer(tmp_path / "desk")
     assert bytes_of(tmp_path) == before
 
 
@@ -169,7 +178,7 @@ def test_model_with_an_embedding_is_refused(tmp_path):
 @pytest.mark.parametrize("other", ["desk/desk.sqlite", "link", "linked/desk.sqlite", "hard/desk.sqlite"])
 def test_store_is_opened_once_by_any_path(tmp_path, other):
     code = "import sys; from simlabel.server import Desk; Desk(sys.argv[1]); print('opened')"
-    desk = Desk(tmp_path / "desk")
+    desk = TaggingServer(tmp_path / "desk")
     try:
         (tmp_path / "link").symlink_to(tmp_path / "desk")
         for name, link in (("linked", os.symlink), ("hard", os.link)):
@@ -185,9 +194,9 @@ def test_store_is_opened_once_by_any_path(tmp_path, other):
 def test_subfolders_in_the_server_folders_are_ignored(copied):
     (copied / "desk" / "incoming" / "sub").mkdir(parents=True)
     (copied / "desk" / "models" / "sub").mkdir()
-    desk = Desk(copied / "desk")
+    desk = TaggingServer(copied / "desk")
     desk.start()
-    assert desk.follower.wait_for(lambda: desk.predictor.published is not None, 60)
+    assert desk.updater.wait_for(lambda: desk.predictor.published is not None, 60)
     number = desk.store.rows("SELECT max(id) AS id FROM items")[0]["id"]
     assert desk.forget(ADA, number, 120) == {"erased": True, "remains": []}
     desk.close()
@@ -196,12 +205,12 @@ def test_subfolders_in_the_server_folders_are_ignored(copied):
 @pytest.mark.parametrize("damage", ["file = 'x'", "position = 10000"])
 def test_model_is_fitted_again_if_its_entry_is_damaged(copied, damage):
     edited(copied / "desk" / "desk.sqlite", f"UPDATE snapshot SET {damage}")
-    desk = Desk(copied / "desk")
+    desk = TaggingServer(copied / "desk")
     desk.start()
     position = desk.status()["position"]
-    assert desk.follower.wait_for(lambda: desk.follower.state["position"] == position, 60)
+    assert desk.updater.wait_for(lambda: desk.updater.state["position"] == position, 60)
     assert desk.predictor.published is not None
-    assert desk.follower.wait_for(lambda: not desk.problems(), 30)
+    assert desk.updater.wait_for(lambda: not desk.problems(), 30)
     desk.close()
 
 
@@ -229,5 +238,5 @@ def test_next_backup_removes_the_files_of_a_killed_one(copied):
 def test_paths_of_a_backup_are_next_to_it(tmp_path):
     (tmp_path / "b.slb").write_bytes(b"")
     (tmp_path / "link").symlink_to(tmp_path / "b.slb")
-    assert Places.of(tmp_path / "link") == Places.of(tmp_path / "b.slb")
-    assert Places.of(tmp_path / "b.slb").models == tmp_path / "b.slb.desk" / "models"
+    assert StorePaths.of(tmp_path / "link") == StorePaths.of(tmp_path / "b.slb")
+    assert StorePaths.of(tmp_path / "b.slb").models == tmp_path / "b.slb.desk" / "models"

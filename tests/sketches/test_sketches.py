@@ -63,11 +63,11 @@ def test_the_error_is_measured_without_a_rows_own_entry(sketch, similarity, phi,
     sketched = task.sketched(fitted)
     for at in (0, 7, 29):  # half of the rows are checked, since they are few
         i = task.checked[at]
-        own = fitted.own_similarity(X[i : i + 1])[0]
+        own = fitted.self_similarity(X[i : i + 1])[0]
         np.testing.assert_allclose(sketched[at], fitted.sums(X[i : i + 1])[0] - own * V[i], atol=1e-6)
         wanted = naive.sums(X[i].tolist(), X.tolist(), V.tolist(), phi, exclude=i)
         np.testing.assert_allclose(task.exact[at], wanted, rtol=1e-9)
-    assert not np.isin(task.checked, task.others(1000)).any()  # judged by rows that it has not learnt from
+    assert not np.isin(task.checked, task.others(1000)).any()  # judged by rows that it has not learned from
 
 
 def test_more_columns_are_nearer(rng):

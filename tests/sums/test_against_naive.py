@@ -12,7 +12,7 @@ import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import similarity_sums
 from simlabel.similarities import RBF, Precomputed
-from simlabel.sums import Exact, Exclude, Job, Largest, ReduceCall, prepare, reducer_for
+from simlabel.sums import Exact, Exclude, Job, ReduceCall, TopKReducer, prepare, reducer_for
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 
@@ -216,10 +216,10 @@ def test_weights_are_repetition(which, counts, leave_out, seed):
 
 @pytest.mark.parametrize("k", [1, 2.0])
 def test_top_k_with_fractions_of_a_row(k):
-    """Weights below 1: more rows than k make up k neighbours, the last one in part."""
+    """Weights below 1: more rows than k make up k neighbors, the last one in part."""
     X, V, weights = np.array([[1.0], [2.0], [3.0], [4.0]]), np.eye(4), np.array([0.5, 0.25, 0.5, 0.25])
     case = next(c for c in SIMILARITY_CASES if str(c) == "Linear()")
-    job = Job(case.similarity, None, Largest(V * weights[:, None], k, weights))
+    job = Job(case.similarity, None, TopKReducer(V * weights[:, None], k, weights))
     result = Exact().reduce(ReduceCall(np.array([[1.0]]), prepare(X, [case.similarity]), [job]))[0]
     wanted = naive.sums([1.0], X.tolist(), V.tolist(), naive.dot, naive.top_k(k), weights.tolist())
     np.testing.assert_allclose(result[0], wanted)

@@ -50,4 +50,4 @@ def test_parameters_read_the_same_statistic(rng):
     second = pairs.similarities(RBF(2.0))
     assert len(pairs.cache) == 1
     np.testing.assert_allclose(second, first**2, rtol=1e-6)
-    assert not AllPairs.reads(Precomputed())
+    assert not AllPairs.supports(Precomputed())

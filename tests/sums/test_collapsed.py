@@ -129,16 +129,18 @@ def test_teaching_and_forgetting_update_the_sums(rng, monkeypatch, change_limits
 def test_sums_of_many_words_and_labels_are_not_taken_beforehand_where_they_would_fill_the_memory(rng):
     X = sp.random_array((300, 50), density=0.1, rng=rng, format="csr")
     Y = (rng.random((300, 4)) < 0.3).astype(int)
-    asked = sp.random_array((5, 50), density=0.3, rng=rng, format="csr")
+    requested = sp.random_array((5, 50), density=0.3, rng=rng, format="csr")
     models = []
     for most in ({}, {"collapsed_bytes": 0}, {"collapsed_bytes": 0, "merged_bytes": 0}):
         with changed_limits(**most):
             models.append(SMLClassifier("linear", normalizer=None, influence=Ridge(0.3)).fit(X, Y))
-            models[-1].predict(asked)
+            models[-1].predict(requested)
     kept = [model._model.scorer.job.cache.get("collapsed") for model in models]
     assert [type(sums) for sums in kept] == [CollapsedSums, MergedSums, type(None)]
     for model in models[1:]:
-        np.testing.assert_allclose(model.label_weights(asked), models[0].label_weights(asked), atol=1e-10)
+        np.testing.assert_allclose(
+            model.label_weights(requested), models[0].label_weights(requested), atol=1e-10
+        )
 
 
 def test_pairs_that_were_chosen_for_a_single_query_give_way_to_sums_that_are_ready(rng):
@@ -147,5 +149,5 @@ def test_pairs_that_were_chosen_for_a_single_query_give_way_to_sums_that_are_rea
     assert isinstance(Auto().choose(1, prepared, [job]), Exact)
     other = prepare(X[:20], [Linear()])
     assert isinstance(Auto().choose(1, other, [job]), Exact)
-    Collapsed().ready(prepared, [job])
+    Collapsed().warm_up(prepared, [job])
     assert isinstance(Auto().choose(1, prepared, [job]), Collapsed)

@@ -17,10 +17,10 @@ from simlabel.sums import (
     Prepared,
     ReduceCall,
     Sampled,
-    is_worth_symmetric,
     make_plan,
     prepare,
     reducer_for,
+    symmetric_pays,
 )
 
 
@@ -127,7 +127,7 @@ def test_small_blocks_do_not_meet_in_pairs(rng):
             if memory_mib == 256:  # larger blocks do, each pair of them once
                 assert len(steps) <= n_blocks * (n_blocks + 1) // 2
             else:
-                assert not is_worth_symmetric(Exact(memory_mib).plan(300, call.prepared, jobs, n_jobs))
+                assert not symmetric_pays(Exact(memory_mib).plan(300, call.prepared, jobs, n_jobs))
 
 
 def test_absurd_numbers_of_threads_are_cut(rng):

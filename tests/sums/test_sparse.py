@@ -211,10 +211,10 @@ def test_the_plan_counts_the_products_that_are_made(rng):
     """Whichever pairs are visited, a sparse product multiplies only where both rows have an entry."""
     X = sp.random_array((200, 1000), density=0.005, rng=rng, format="csr")
     Y = sp.csr_array(rng.integers(0, 2, (200, 3)))
-    made = sum(int(((X[i] != 0).astype(int) @ (X != 0).astype(int).T).sum()) for i in range(200))
+    created = sum(int(((X[i] != 0).astype(int) @ (X != 0).astype(int).T).sum()) for i in range(200))
     for visit in ("all", "nonzero"):
         plan = SMLClassifier(RBF(1.0), normalizer=None, engine=Exact(visit=visit)).fit(X, Y).plan_
-        assert plan.operations == pytest.approx(2 * made)
+        assert plan.operations == pytest.approx(2 * created)
 
 
 def test_the_plan_says_what_would_be_cheaper(rng):

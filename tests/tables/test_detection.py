@@ -16,7 +16,7 @@ def kind_of(values, name="column", **given):
     return column
 
 
-def reads(values, name="column", **given):
+def supports(values, name="column", **given):
     column = kind_of(values, name, **given)
     return column.kind, column.reason
 
@@ -76,7 +76,7 @@ CASES = {
         ("text", "4 of 4 distinct, 4 words on average"),
     ),
     "small words with commas": (
-        ["red, blue", "blue, green", "green, red, grey"],
+        ["red, blue", "blue, green", "green, red, gray"],
         ("multi", "2.3 values a row, separated by ','"),
     ),
     "sentences": (
@@ -89,7 +89,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_kind_and_reason(case):
     values, expected = CASES[case]
-    assert reads(values) == expected
+    assert supports(values) == expected
 
 
 def test_a_number_with_an_umlaut_and_a_decimal_comma():
@@ -99,14 +99,14 @@ def test_a_number_with_an_umlaut_and_a_decimal_comma():
 
 def test_large_numbers_named_id_are_left_out():
     values = random.Random(0).sample(range(10**6), 40)
-    assert reads(values, name="user_id")[0] == "id"
-    assert reads(values, name="price")[0] == "number"
+    assert supports(values, name="user_id")[0] == "id"
+    assert supports(values, name="price")[0] == "number"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("values", [["a", "b|c"], [1, 2], [None, None]], ids=str)
 def test_given_kind_is_used(kind, values):
-    assert reads(values, kind=kind) == (kind, "as you said")
+    assert supports(values, kind=kind) == (kind, "as you said")
 
 
 def test_format_is_detected_for_given_kinds():

@@ -48,7 +48,7 @@ def test_empty_cells_are_untagged(nothing):
         model.partial_fit(["a shark", "a tale"], ["sea", nothing], ids=["new", "other"])
     assert model.ids_.tolist() == [*ids[:12], "new"]
     with pytest.warns(TableWarning, match="1 of 2 rows"):
-        model.exchange(["new"], ["a shark", "a tale"], ["sea", nothing], ids=["newer", "other"])
+        model.replace_rows(["new"], ["a shark", "a tale"], ["sea", nothing], ids=["newer", "other"])
     assert model.ids_.tolist() == [*ids[:12], "newer"]
     with pytest.warns(TableWarning, match="1 of 2 rows"):
         assert model.score(["a shark in the sea", "what"], ["sea", nothing]) in (0.0, 1.0)

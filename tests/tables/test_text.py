@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_tables
-from simlabel.tables import ANALYSES
+from simlabel.tables import ANALYZES
 
 CHARACTERS = st.one_of(
     st.sampled_from("ab cd  e\n.,-'_ÄßﬁİΣ海の猫ไทย가3"), st.characters(exclude_categories=["Cs"])
@@ -29,13 +29,13 @@ def read(counted):
 
 @given(TEXTS)
 def test_words_and_characters_match_plain_loops(texts):
-    words, characters = ANALYSES["text"](texts, "")
+    words, characters = ANALYZES["text"](texts, "")
     assert read(words) == [Counter(naive_tables.words(text)) for text in texts]
     assert read(characters) == [Counter(naive_tables.characters(text)) for text in texts]
 
 
 def test_pairs_stay_within_a_text():
-    words, _ = ANALYSES["text"](["one two", None, "three", ("four", "five")], "")
+    words, _ = ANALYZES["text"](["one two", None, "three", ("four", "five")], "")
     assert [sorted(row) for row in read(words)] == [
         ["one", "one two", "two"],
         [],
@@ -46,7 +46,7 @@ def test_pairs_stay_within_a_text():
 
 @pytest.mark.parametrize("text", ["海の猫", "ภาษา", "東京タワー"], ids=["Han and kana", "Thai", "katakana"])
 def test_without_spaces_one_to_three_characters(text):
-    words, characters = ANALYSES["text"]([text], "")
+    words, characters = ANALYZES["text"]([text], "")
     assert read(words) == [{}]
     assert {len(term) for term in characters.terms} == {1, 2, 3}
     assert set(characters.terms) == {text[i : i + n] for n in (1, 2, 3) for i in range(len(text) - n + 1)}
@@ -78,5 +78,5 @@ def test_without_spaces_one_to_three_characters(text):
     ],
 )
 def test_other_columns(kind, separator, cells, expected):
-    (found,) = ANALYSES[kind](cells, separator)
+    (found,) = ANALYZES[kind](cells, separator)
     assert [sorted(row) for row in read(found)] == expected

@@ -25,7 +25,7 @@ def test_loo_scores_all_rows_and_equals_the_validation_search_on_few(rng):
 
 def test_beyond_a_number_of_rows_a_sample_is_scored_and_said_so(rng):
     X, Y = clusters(rng, 80)
-    tuning = SMLClassifier(RBF(), tuning=LeaveOneOut(most_rows=30), random_state=0).fit(X, Y).tuning_
+    tuning = SMLClassifier(RBF(), tuning=LeaveOneOut(max_rows=30), random_state=0).fit(X, Y).tuning_
     assert tuning.n_queries == 30
     assert "30 of 80 rows were scored" in tuning.note
 
@@ -85,7 +85,7 @@ def test_a_function_decides(rng):
     np.testing.assert_allclose(by_function.values, by_name.values)
 
 
-def test_degree_coefficient_and_neighbours_can_be_auto(rng):
+def test_degree_coefficient_and_neighbors_can_be_auto(rng):
     X, Y = clusters(rng, 60)
     model = SMLClassifier(Polynomial("auto", "auto"), weighting=TopK("auto"), tuning="loo").fit(X, Y)
     assert model.tuning_.parameters == ("degree", "coef0", "weighting__k")

@@ -16,9 +16,9 @@ from simlabel.tuning import Validation
 
 
 def clusters(rng, n=60):
-    centres = rng.random((4, 6))
+    centers = rng.random((4, 6))
     which = rng.integers(0, 4, n)
-    X = centres[which] + 0.1 * rng.standard_normal((n, 6))
+    X = centers[which] + 0.1 * rng.standard_normal((n, 6))
     Y = (rng.random((4, 5)) < 0.5).astype(int)[which]
     Y[:, 0] |= which == 0
     Y[:, 1] |= which != 0

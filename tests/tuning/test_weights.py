@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel._utils.rows import drawn_copies
+from simlabel._utils.rows import sample_copies
 from simlabel.tuning import LeaveOneOut
 
 
 @pytest.mark.parametrize("similarity", ["rbf", "laplacian", "chi_square"])
-@pytest.mark.parametrize("tuning", ["validation", LeaveOneOut(most_rows=700)])
+@pytest.mark.parametrize("tuning", ["validation", LeaveOneOut(max_rows=700)])
 def test_weights_choose_what_repeated_rows_choose(similarity, tuning, rng):
     X = np.abs(rng.normal(size=(700, 3)))
     Y = (X[:, :2] + 0.5 * rng.normal(size=(700, 2)) > 0.6).astype(int)
@@ -26,8 +26,8 @@ def test_weights_choose_what_repeated_rows_choose(similarity, tuning, rng):
 
 def test_copies_are_drawn_as_often_as_weights_say(rng):
     weights, order = np.array([0.5, 4.0, 0.25, 1.25] * 100), rng.permutation(400)
-    rows = np.concatenate([drawn_copies(order, weights, 60, seed) for seed in range(200)])
+    rows = np.concatenate([sample_copies(order, weights, 60, seed) for seed in range(200)])
     shares = np.bincount(rows % 4, minlength=4) / len(rows)
     np.testing.assert_allclose(shares, weights[:4] / 6.0, atol=0.02)
-    assert (drawn_copies(order, weights * 1e-6, 300, 0) < len(weights)).all()
-    assert drawn_copies(order[order < 9], np.ones(9), 9, 0).tolist() == list(range(9))
+    assert (sample_copies(order, weights * 1e-6, 300, 0) < len(weights)).all()
+    assert sample_copies(order[order < 9], np.ones(9), 9, 0).tolist() == list(range(9))

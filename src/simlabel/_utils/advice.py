@@ -28,7 +28,7 @@ class PredictionWarning(SimlabelWarning):
     """Predictions that are the same for all rows."""
 
 
-def advise(message: str, category: type[SimlabelWarning]) -> None:
+def warn_user(message: str, category: type[SimlabelWarning]) -> None:
     """Issue a warning that names the line of the first caller outside this library.
 
     Examples
@@ -36,7 +36,7 @@ def advise(message: str, category: type[SimlabelWarning]) -> None:
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     advise("label 'sea' is in all rows: leave it out.", DataWarning)
+    ...     warn_user("label 'sea' is in all rows: leave it out.", DataWarning)
     >>> caught[0].category.__name__
     'DataWarning'
     """

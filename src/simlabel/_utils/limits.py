@@ -35,13 +35,13 @@ class Limits:
     # label_rules
     gathered_entries: int = 1 << 26  # scores kept in memory at once
     threshold_labels: int = 2000  # labels for which a threshold function takes seconds at most
-    judged_entries: int = 1 << 22  # most scores for comparing label rules, and for calibration by default
+    evaluated_entries: int = 1 << 22  # most scores for comparing label rules, and for calibration by default
 
     # influence
     exact_bytes: int = 1 << 30  # up to this size of three matrices of all pairs of references, solve exactly
     inducing_rows: int = 2048  # references that are summed over if not all are solved for
     iterated_bytes: int = 1 << 28  # columns of linear rows times labels that are solved for at once
-    rough_rows: int = 256  # fewest rows for comparing penalties in single precision
+    coarse_rows: int = 256  # fewest rows for comparing penalties in single precision
     lone_factor_rows: int = 3000  # up to here factorize on one thread: several gain little, and on a busy
     # machine they wait for each other many times as long
     cached_similarity_rows: int = 512  # most rows for keeping the similarities of all candidates of a search
@@ -63,7 +63,7 @@ class Limits:
 
     # calibration="auto"
     calibrated_rows: int = 10_000  # most rows: scoring each by all others takes about a second
-    fewest_calibrated: int = 50  # with fewer rows a curve is worse than shares of the similarity
+    min_calibrated: int = 50  # with fewer rows a curve is worse than shares of the similarity
     calibrated_calls: int = 1 << 18  # calls of a Python similarity: a second for a fast one
 
     # inspection
@@ -77,20 +77,20 @@ class Limits:
     block_references: int = 512  # products and loops at full speed, in its cache
     panel_references: int = 4096  # references per call of a kernel
     panel_bytes: int = 1 << 20  # queries in panels, which all tiles read,
-    fewest_panel_queries: int = 256  # but not fewer than this
+    min_panel_queries: int = 256  # but not fewer than this
     cached_sums_bytes: int = 1 << 21  # sums of a block in panels, to some of which each reference adds,
-    fewest_cached_queries: int = 128  # but not fewer than this
+    min_cached_queries: int = 128  # but not fewer than this
     tile_rows: int = 144  # references of a tile, which stay
     tile_bytes: int = 1 << 19  # in the second-level cache
     panel_sums: int = 1 << 17  # sums of a panel of queries: a megabyte with random access
     few_queries: int = 8  # with fewer, loops over queries do not vectorize: loop over references
     whole_references: int = 1 << 17  # for few queries: one product, which BLAS distributes over the cores
-    fewest_block_queries: int = 64  # with fewer per block, distribute references over threads instead
-    worth_a_thread: int = 64  # fewest references per thread for one query
+    min_block_queries: int = 64  # with fewer per block, distribute references over threads instead
+    min_thread_work: int = 64  # fewest references per thread for one query
     function_block_pairs: int = 1 << 14  # Python calls per block: few enough for progress and Ctrl-C
     serial_operations: float = 2e7  # below this, starting threads costs more than it saves
-    most_threads: int = 256  # if there are fewer cores: more threads only wait
-    smallest_side: int = 32  # of a symmetric block: with smaller ones, listing pairs dominates
+    max_threads: int = 256  # if there are fewer cores: more threads only wait
+    min_side: int = 32  # of a symmetric block: with smaller ones, listing pairs dominates
     sparse_task_queries: int = 64  # sparse rows per task
     sampled_task_queries: int = 16  # queries per task that sample their references
     full_share: float = 0.07  # density: a sparse product costs 200 per term, and has its square as terms
@@ -99,16 +99,16 @@ class Limits:
     merged_bytes: int = (
         1 << 31
     )  # the same if words of the same rows share a column, which takes half of it or less
-    kept_bytes: int = 1 << 26  # cached products of V
+    cache_bytes: int = 1 << 26  # cached products of V
     slow_seconds: float = 10.0  # longest time without a note in the plan, or a warning for Python functions,
     slow_after: float = 1.0  # but not at once: the first block may have waited for the compiler
 
     # cluster
     shards_per_thread: int = 2  # at least, so that those of a slow worker can be stolen
-    fewest_shard_rows: int = 4096  # a smaller shard costs more communication than computation
+    min_shard_rows: int = 4096  # a smaller shard costs more communication than computation
     tasks_per_thread: int = 8  # so that the last tasks end at about the same time
-    fewest_task_queries: int = 256
-    most_task_queries: int = 8192
+    min_task_queries: int = 256
+    max_task_queries: int = 8192
     join_branches: int = 4  # branches of the tree that merges results
     cluster_attempts: int = 10  # before giving up on data that are lost repeatedly
     cluster_pause: float = 0.2  # seconds, longer with each attempt: the scheduler may be late to notice

@@ -25,16 +25,16 @@ class Advance(Protocol):
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _SECONDS = 10.0  # between two lines, without a terminal
-_MOST = 0.99  # shown before the end: after the last step some work usually remains
+_MAX = 0.99  # shown before the end: after the last step some work usually remains
 
 
 @contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
+def report_progress_to(listener: Listener) -> Iterator[None]:
     """Pass progress to a listener inside the context, whether or not a bar is requested.
 
     Examples
     --------
-    >>> with heard_by(print), progress("waiting", 2, show=False) as advance:
+    >>> with report_progress_to(print), progress("waiting", 2, show=False) as advance:
     ...     advance()
     0 2 waiting
     1 2 waiting
@@ -59,7 +59,7 @@ def progress(title: str, total: int | None, show: bool) -> Iterator[Advance]:
     if listener is not None:
         yield _stepped(listener, total, title)
     elif show:
-        with shown_progress(title) as tell:
+        with progress_bar(title) as tell:
             yield _stepped(tell, total, title)
     else:
         yield lambda steps=1: None
@@ -79,7 +79,7 @@ def _stepped(tell: Listener, total: int | None, title: str) -> Advance:
 
 
 @contextmanager
-def shown_progress(title: str, announced: bool = True) -> Iterator[Listener]:
+def progress_bar(title: str, announced: bool = True) -> Iterator[Listener]:
     """Yield a listener that shows progress on stderr: as a bar with the remaining time, or as lines.
 
     If `announced`, a line is printed when work begins; otherwise only for work that takes long.
@@ -100,7 +100,7 @@ def shown_progress(title: str, announced: bool = True) -> Iterator[Listener]:
         task = bar.add_task(for_terminal(title), total=None)
         yield lambda done, total, what: bar.update(
             task,
-            completed=done if total is None else min(done, _MOST * total),
+            completed=done if total is None else min(done, _MAX * total),
             total=total,
             description=for_terminal(what),
         )
@@ -125,14 +125,14 @@ class Lines:
         if not self._what or done < self._before:  # new work begins
             self._began = self._said = now
             if self._announced:
-                _say(what)
+                _print_line(what)
         elif now - self._said >= _SECONDS and done and total:
             self._said = now
             left = (now - self._began) / done * (total - done)
-            _say(f"{what}: {min(done / total, _MOST):.0%}, about {left:.0f} s left")
+            _print_line(f"{what}: {min(done / total, _MAX):.0%}, about {left:.0f} s left")
         self._what, self._before = what, done
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     sys.stderr.write(for_terminal(text) + "\n")
     sys.stderr.flush()

@@ -80,12 +80,12 @@ def _visible(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-def some_names(names: Sequence[str], most: int = 5) -> str:
+def format_names(names: Sequence[str], most: int = 5) -> str:
     """List the first names, and the number of the others.
 
     Examples
     --------
-    >>> some_names(["a", "b", "c", "d"], most=2)
+    >>> format_names(["a", "b", "c", "d"], most=2)
     'a, b and 2 more'
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""

@@ -49,7 +49,7 @@ def effective_jobs(n_jobs: int | None, owner: str = "engine") -> int:
     cores = _cores()
     if n_jobs is None:
         return min([cores, *_allowed()])
-    return min(n_jobs, max(cores, limits().most_threads)) if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    return min(n_jobs, max(cores, limits().max_threads)) if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
 def _allowed() -> Iterator[int]:
@@ -110,12 +110,12 @@ class _Blas:
         """Set the numbers, never above the original ones; only lower a number that others have changed."""
         most, changed = min((limit for _, limit in self.holders), default=None), False
         for n, library in enumerate(_libraries("blas")):
-            wanted = self.before[n] if most is None else min(most, self.before[n])
-            current = library.num_threads if wanted != self.now[n] else wanted
-            if wanted < current or (wanted > current == self.now[n]):
-                library.set_num_threads(wanted)
+            requested = self.before[n] if most is None else min(most, self.before[n])
+            current = library.num_threads if requested != self.now[n] else requested
+            if requested < current or (requested > current == self.now[n]):
+                library.set_num_threads(requested)
                 changed = True
-            self.now[n] = wanted
+            self.now[n] = requested
         if changed:
             # since threadpoolctl 3.7 the thread that set a number must release it before others may set it
             getattr(OpenBLASController, "clear_controlling_thread", lambda: None)()
@@ -129,7 +129,7 @@ if hasattr(os, "register_at_fork"):  # never fork between setting a number and r
 
 
 @contextlib.contextmanager
-def held_blas(most: int) -> Iterator[None]:
+def limit_blas_threads(most: int) -> Iterator[None]:
     """Limit the threads of BLAS; use 1 if several of our threads call it.
 
     This takes about ten microseconds, and less if nothing needs to be lowered.
@@ -142,21 +142,21 @@ def held_blas(most: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def held_to(n_jobs: int | None, owner: str = "engine") -> Iterator[None]:
+def limit_n_jobs(n_jobs: int | None, owner: str = "engine") -> Iterator[None]:
     """Limit BLAS, and OpenMP for the calling thread, to `n_jobs` threads."""
     most = effective_jobs(n_jobs, owner)
     lowered = [(each, number) for each in _libraries("openmp") if (number := each.num_threads) > most]
     for library, _ in lowered:
         library.set_num_threads(most)
     try:
-        with held_blas(most):
+        with limit_blas_threads(most):
             yield
     finally:
         for library, number in lowered:
             library.set_num_threads(number)
 
 
-def within_n_jobs(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def respects_n_jobs(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Limit the threads of a method of an estimator to its `n_jobs`.
 
     A fitted estimator uses `_model_jobs`: a parameter that was changed since applies to the next fit.
@@ -166,7 +166,7 @@ def within_n_jobs(method: Callable[Arguments, Result]) -> Callable[Arguments, Re
     def held(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         estimator = args[0]
         jobs = getattr(estimator, "_model_jobs", getattr(estimator, "n_jobs", None))
-        with held_to(jobs, type(estimator).__name__):
+        with limit_n_jobs(jobs, type(estimator).__name__):
             return method(*args, **kwargs)
 
     return held

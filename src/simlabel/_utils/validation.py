@@ -14,10 +14,12 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
 from simlabel._utils.limits import limits
-from simlabel._utils.text import some_names
+from simlabel._utils.text import format_names
 
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+AnyArray = npt.NDArray[Any]
 # An array, a CSR matrix, a list of objects, or lazily loaded rows. SciPy has no types, and the operations
 # have different names, so that no type describes all of them.
 Rows = Any
@@ -85,7 +87,7 @@ def _first_text(X: Any) -> str:
     return ""
 
 
-def collected(X: Any) -> Any:
+def collect_lazy(X: Any) -> Any:
     """Convert a polars LazyFrame or a pyarrow Table to a frame; return anything else unchanged."""
     if type(X).__name__ in ("Table", "RecordBatch") and type(X).__module__.startswith("pyarrow"):
         return X.to_pandas()
@@ -200,7 +202,7 @@ def check_same_length(n_rows: int, other: Any, name: str) -> None:
         raise ValueError(f"X has {n_rows} rows but {name} has {length}; they must be of the same length.")
 
 
-_MOST_COPIES = 2.0**53  # larger floats do not change when 1 is added
+_MAX_COPIES = 2.0**53  # larger floats do not change when 1 is added
 
 
 def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
@@ -226,9 +228,9 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
         )
     if not weights.any():
         raise ValueError("sample_weight is zero on every row; at least one must be positive.")
-    if weights.sum() > _MOST_COPIES:
+    if weights.sum() > _MAX_COPIES:
         raise ValueError(
-            f"sample_weight adds up to {weights.sum():g}, more rows than can be counted ({_MOST_COPIES:g}). "
+            f"sample_weight adds up to {weights.sum():g}, more rows than can be counted ({_MAX_COPIES:g}). "
             f"A weight says how many times the row is counted; divide all of them by the largest."
         )
     return weights
@@ -317,14 +319,14 @@ def object_array(values: list[Any]) -> npt.NDArray[Any]:
 
 
 def _listed(names: list[Hashable]) -> str:
-    return some_names([repr(name) for name in names], 20)
+    return format_names([repr(name) for name in names], 20)
 
 
 def check_known(positions: npt.NDArray[np.int64], names: list[Hashable]) -> None:
     """Check that all ids were found; an error lists the others."""
     wrong = [name for name, at in zip(names, positions.tolist(), strict=True) if at < 0]
     if wrong:
-        raise KeyError(f"No labelled instance has the id {_listed(wrong)}; nothing was changed.")
+        raise KeyError(f"No labeled instance has the id {_listed(wrong)}; nothing was changed.")
 
 
 def check_unused(used: list[Hashable]) -> None:
@@ -411,10 +413,10 @@ def check_numbers(
     """
     fits = isinstance(value, np.ndarray) and value.dtype.kind in kinds and value.ndim == len(shape)
     if not fits or any(want not in (None, have) for want, have in zip(shape, value.shape, strict=True)):
-        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        requested = ", ".join("any" if length is None else str(length) for length in shape)
         known = hasattr(value, "dtype") and hasattr(value, "shape")
         what = f"{value.dtype} of shape {value.shape}" if known else repr(value)[:60]
-        raise ValueError(f"{owner}: {name} must be an array of shape ({wanted}), got {what}.")
+        raise ValueError(f"{owner}: {name} must be an array of shape ({requested}), got {what}.")
     wrong = ~((value >= at_least) & (value <= at_most) & ((value > above) | np.isneginf(above)))
     wrong |= ~np.isfinite(value) if finite else np.isnan(value)
     if wrong.any():

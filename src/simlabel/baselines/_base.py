@@ -15,18 +15,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel._utils.limits import limits
 from simlabel._utils.progress import progress
-from simlabel._utils.threads import within_n_jobs
-from simlabel._utils.validation import Rows, check_features, check_same_length, check_sample_weight
+from simlabel._utils.threads import respects_n_jobs
+from simlabel._utils.validation import (
+    AnyArray,
+    BoolArray,
+    Rows,
+    check_features,
+    check_same_length,
+    check_sample_weight,
+)
 from simlabel.labels import Indicator, LabelSpace
 from simlabel.metrics import Truth, exact_rows
-from simlabel.model import drop_weightless
+from simlabel.model import drop_zero_weight_rows
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+Float64Array = npt.NDArray[np.float64]
 
 
-def rounds(n_rounds: int, description: str, verbose: bool) -> Iterator[int]:
+def boosting_rounds(n_rounds: int, description: str, verbose: bool) -> Iterator[int]:
     """Count from 0 to `n_rounds`, with a progress bar if `verbose`."""
     with progress(description, n_rounds, verbose) as advance:
         for each in range(n_rounds):
@@ -42,20 +47,20 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     labels, ``_relevant`` is not called, and `predict` returns the first class with the highest score.
     """
 
-    classes_: npt.NDArray[Any]
+    classes_: AnyArray
     _space: LabelSpace
-    _absent: Mask
+    _absent: BoolArray
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Float64Array) -> None:
         raise NotImplementedError
 
-    def _score(self, X: Rows) -> Floats:
+    def _score(self, X: Rows) -> Float64Array:
         raise NotImplementedError
 
-    def _relevant(self, scores: Floats) -> Mask:
+    def _relevant(self, scores: Float64Array) -> BoolArray:
         raise NotImplementedError
 
-    @within_n_jobs
+    @respects_n_jobs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -78,7 +83,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         space, Y = LabelSpace.learn(y)
         X = check_features(shadow, X, reset=True)
         check_same_length(X.shape[0], Y, "y")
-        batch = drop_weightless(X, space, Y, sample_weight, np.arange(X.shape[0]), None)
+        batch = drop_zero_weight_rows(X, space, Y, sample_weight, np.arange(X.shape[0]), None)
         if batch.Y.shape[1] == 0:
             raise ValueError("y has no labels; at least one is needed.")
         shadow._space, shadow.classes_ = batch.labels, batch.labels.classes
@@ -87,8 +92,8 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__ = shadow.__dict__
         return self
 
-    @within_n_jobs
-    def decision_function(self, X: Any) -> Floats:
+    @respects_n_jobs
+    def decision_function(self, X: Any) -> Float64Array:
         """Score the labels.
 
         Parameters
@@ -103,7 +108,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._present(self._scores(self._check(X)))
 
-    @within_n_jobs
+    @respects_n_jobs
     def predict(self, X: Any) -> Any:
         """Predict the labels, in the form that y had in fit.
 
@@ -121,7 +126,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         index = getattr(X, "index", None)  # of a list this is a method
         return self._space.decode(predicted, None if callable(index) else index)
 
-    @within_n_jobs
+    @respects_n_jobs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows whose labels are all predicted correctly.
 
@@ -144,7 +149,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         exact = exact_rows(Truth(Y), self._predicted(X)) * ~unknown
         return float(np.average(exact, weights=check_sample_weight(sample_weight, X.shape[0])))
 
-    def _scores(self, X: Rows) -> Floats:
+    def _scores(self, X: Rows) -> Float64Array:
         """Score all rows, block by block, (n_rows, n_labels)."""
         scores = np.empty((X.shape[0], len(self.classes_)))
         for start in range(0, X.shape[0], limits().block_rows):
@@ -169,12 +174,12 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             relevant = self._relevant(scores)
         return sp.csr_array(relevant.astype(np.int8))
 
-    def _present(self, scores: Floats) -> Floats:
+    def _present(self, scores: Float64Array) -> Float64Array:
         """Reduce the scores of two classes to one column, as scikit-learn does."""
         two_classes = self._space.kind == "single" and scores.shape[1] == 2
         return scores[:, 1] - scores[:, 0] if two_classes else scores
 
-    def _absent_labels(self) -> Mask:
+    def _absent_labels(self) -> BoolArray:
         """Return which labels no training row had, for scorers."""
         return self._absent
 
@@ -220,12 +225,12 @@ class LabelPowerset(ClassifierMixin, BaseEstimator):
         """Return the most likely set of each row, (n_rows, n_labels)."""
         return self.sets_[self.estimator_.predict(X)]
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Float64Array:
         """Return the summed probability of the sets with each label, (n_rows, n_labels)."""
         return np.clip(self.estimator_.predict_proba(X) @ self.sets_, 0.0, 1.0)
 
 
-class OrConstant(ClassifierMixin, BaseEstimator):
+class ConstantFallback(ClassifierMixin, BaseEstimator):
     """A classifier of 0 and 1 that accepts a constant label, and then always predicts it.
 
     Folds of rare labels have such columns, and most classifiers refuse them.
@@ -237,7 +242,7 @@ class OrConstant(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> OrConstant(LogisticRegression()).fit([[0.0], [1.0]], [1, 1]).predict([[0.5]])
+    >>> ConstantFallback(LogisticRegression()).fit([[0.0], [1.0]], [1, 1]).predict([[0.5]])
     array([1])
     """
 
@@ -254,7 +259,7 @@ class OrConstant(ClassifierMixin, BaseEstimator):
         """Return 0 or 1 for each row, (n_rows,)."""
         return self.estimator_.predict(X)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Float64Array:
         """Return the probabilities of 0 and 1, (n_rows, 2)."""
         given = self.estimator_.predict_proba(X)
         shares = np.zeros((len(given), 2))

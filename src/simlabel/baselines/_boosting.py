@@ -11,9 +11,16 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel._utils.text import PLAIN, for_terminal
-from simlabel._utils.validation import Rows, check_number
-from simlabel.baselines._base import BaselineClassifier, Floats, Mask, rounds
-from simlabel.baselines._weak_learners import LOWER, Condition, ConditionSearch, Weights, evaluate, searching
+from simlabel._utils.validation import BoolArray, Rows, check_number
+from simlabel.baselines._base import BaselineClassifier, Float64Array, boosting_rounds
+from simlabel.baselines._weak_learners import (
+    LOWER,
+    Condition,
+    ConditionSearch,
+    Weights,
+    evaluate_conditions,
+    searching,
+)
 from simlabel.labels import Indicator
 
 
@@ -27,9 +34,9 @@ class _BoostingClassifier(BaselineClassifier):
 
     def _rounds(self, name: str) -> Iterator[int]:
         check_number(type(self).__name__, "n_rounds", self.n_rounds, at_least=1, integer=True)
-        return rounds(int(self.n_rounds), name, self.verbose)
+        return boosting_rounds(int(self.n_rounds), name, self.verbose)
 
-    def _relevant(self, scores: Floats) -> Mask:
+    def _relevant(self, scores: Float64Array) -> BoolArray:
         return scores > 0
 
 
@@ -92,7 +99,7 @@ class BoosTexter(_BoostingClassifier):
     def __init__(self, n_rounds: int = 500, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Float64Array) -> None:
         each_round = self._rounds("BoosTexter")
         pairs = Weights(Y.toarray().astype(np.float64), weights)
         every_row = np.ones(X.shape[0], dtype=bool)
@@ -112,15 +119,15 @@ class BoosTexter(_BoostingClassifier):
         self.normalizers_ = np.array(normalizers)
 
     def _sides(self, X: Rows) -> npt.NDArray[np.intp]:
-        holds = evaluate(X, self.stump_columns_, self.stump_thresholds_, self.words_)
+        holds = evaluate_conditions(X, self.stump_columns_, self.stump_thresholds_, self.words_)
         return holds.astype(np.intp)
 
-    def _score(self, X: Rows) -> Floats:
+    def _score(self, X: Rows) -> Float64Array:
         fails, holds = self.stump_scores_[:, 0], self.stump_scores_[:, 1]
         side = self._sides(X).astype(np.float64)
         return np.asarray(side @ holds + (1 - side) @ fails)
 
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+    def staged_decision_function(self, X: Any) -> Iterator[Float64Array]:
         """Score the labels after each round.
 
         Parameters
@@ -217,7 +224,7 @@ class ADTBoostMH(_BoostingClassifier):
     def __init__(self, n_rounds: int = 50, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Float64Array) -> None:
         each_round = self._rounds("ADTBoost.MH")
         pairs = Weights(Y.toarray().astype(np.float64), weights)
         reached = [np.ones(X.shape[0], dtype=bool)]
@@ -243,12 +250,12 @@ class ADTBoostMH(_BoostingClassifier):
         self.test_thresholds_ = np.array([choice.condition.threshold for choice in choices])
         self.node_scores_ = np.stack(scores)
 
-    def _score(self, X: Rows) -> Floats:
+    def _score(self, X: Rows) -> Float64Array:
         return np.asarray(self._reached(X).astype(np.float64) @ self.node_scores_)
 
-    def _reached(self, X: Rows) -> Mask:
+    def _reached(self, X: Rows) -> BoolArray:
         """Return which prediction nodes each row reaches, (n_rows, n_nodes)."""
-        holds = evaluate(X, self.test_columns_, self.test_thresholds_, self.words_)
+        holds = evaluate_conditions(X, self.test_columns_, self.test_thresholds_, self.words_)
         reached = np.ones((X.shape[0], len(self.node_scores_)), dtype=bool)
         for t, node in enumerate(self.test_nodes_):
             reached[:, 2 * t + 1] = reached[:, node] & ~holds[:, t]
@@ -304,14 +311,14 @@ class ADTBoostMH(_BoostingClassifier):
         for test, node in enumerate(self.test_nodes_):
             (x, y), heights = places[node], [places[child][1] for child in _children(test)]
             middle = sum(heights) / 2
-            ax.plot([x, x + 1], [y, middle], "--", color="grey", linewidth=0.8, zorder=0)
+            ax.plot([x, x + 1], [y, middle], "--", color="gray", linewidth=0.8, zorder=0)
             for height, condition in zip(heights, conditions[test], strict=True):
-                ax.plot([x + 1, x + 2], [middle, height], "-", color="grey", linewidth=0.8, zorder=0)
+                ax.plot([x + 1, x + 2], [middle, height], "-", color="gray", linewidth=0.8, zorder=0)
                 ax.annotate(condition, (x + 1.5, (middle + height) / 2), fontsize=7, **style)
-            box = {"boxstyle": "square", "facecolor": "lightyellow", "edgecolor": "grey"}
+            box = {"boxstyle": "square", "facecolor": "lightyellow", "edgecolor": "gray"}
             ax.text(x + 1, middle, str(test + 1), fontsize=8, bbox=box, **style)
         for place, text in zip(places, scores, strict=True):
-            box = {"boxstyle": "round", "facecolor": "aliceblue", "edgecolor": "grey"}
+            box = {"boxstyle": "round", "facecolor": "aliceblue", "edgecolor": "gray"}
             ax.text(*place, text.replace(", ", "\n"), fontsize=7, bbox=box, **style)
         ax.set_axis_off()
         ax.margins(0.15)
@@ -365,7 +372,7 @@ def _children(test: int) -> tuple[int, int]:
     return 2 * test + 1, 2 * test + 2
 
 
-def _choose(search: ConditionSearch, weights: Weights, reached: list[Mask]) -> _Choice | None:
+def _choose(search: ConditionSearch, weights: Weights, reached: list[BoolArray]) -> _Choice | None:
     """Find the node and the condition with the lowest Z."""
     best: _Choice | None = None
     for node, rows in enumerate(reached):

@@ -9,13 +9,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from simlabel._utils.validation import Rows, check_number
-from simlabel.baselines._base import BaselineClassifier, Floats, Ints, Mask
+from simlabel._utils.validation import BoolArray, IntArray, Rows, check_number
+from simlabel.baselines._base import BaselineClassifier, Float64Array
 from simlabel.labels import Indicator
 
 
 class MLkNN(BaselineClassifier):
-    """Multi-label k nearest neighbours, by Zhang and Zhou (2007).
+    """Multi-label k nearest neighbors, by Zhang and Zhou (2007).
 
     The evidence for a label is the number of a row's neighbors that have it. The likelihood of each number,
     with and without the label, is counted on the training rows. There a row is never its own neighbor, even
@@ -82,7 +82,7 @@ class MLkNN(BaselineClassifier):
         self.scale = scale
         self.n_jobs = n_jobs
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Float64Array) -> None:
         check_number("MLkNN", "n_neighbors", self.n_neighbors, at_least=1, integer=True)
         check_number("MLkNN", "smoothing", self.smoothing, above=0)
         X, Y = _repeated(X, Y, weights)
@@ -100,7 +100,7 @@ class MLkNN(BaselineClassifier):
         table = _count_table(counts, present, self.n_neighbors_ + 1)
         self.likelihood_ = (s + table) / (s * table.shape[2] + table.sum(axis=2, keepdims=True))
 
-    def _score(self, X: Rows) -> Floats:
+    def _score(self, X: Rows) -> Float64Array:
         """Return the posterior probability of every label, (n_rows, n_labels)."""
         label = np.arange(len(self.classes_))
         counts = self._count_labels(self._index.kneighbors(self._scaled(X), return_distance=False))
@@ -108,10 +108,10 @@ class MLkNN(BaselineClassifier):
         present = self.prior_ * self.likelihood_[1, label, counts]
         return np.asarray(present / (present + absent))
 
-    def _relevant(self, scores: Floats) -> Mask:
+    def _relevant(self, scores: Float64Array) -> BoolArray:
         return scores > 0.5
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Float64Array:
         """Return the posterior probability of every label.
 
         Parameters
@@ -134,7 +134,7 @@ class MLkNN(BaselineClassifier):
             return (X - self._origin) * self._factor
         return X @ sp.diags_array(self._factor)
 
-    def _count_labels(self, neighbors: npt.NDArray[np.intp]) -> Ints:
+    def _count_labels(self, neighbors: npt.NDArray[np.intp]) -> IntArray:
         """Count the neighbors with each label, (n_rows, n_labels)."""
         n_rows, k = neighbors.shape
         ones = np.ones(neighbors.size, dtype=np.int64)
@@ -143,7 +143,7 @@ class MLkNN(BaselineClassifier):
         return np.asarray((chosen @ self._Y).toarray())
 
 
-def _repeated(X: Rows, Y: Indicator, weights: Floats) -> tuple[Rows, Indicator]:
+def _repeated(X: Rows, Y: Indicator, weights: Float64Array) -> tuple[Rows, Indicator]:
     """Repeat each row by its weight: neighbors are counted, so weights must be whole numbers."""
     if (weights == 1).all():
         return X, Y
@@ -157,7 +157,7 @@ def _repeated(X: Rows, Y: Indicator, weights: Floats) -> tuple[Rows, Indicator]:
     return X[rows], Y[rows]
 
 
-def _column_ranges(X: Rows, scale: bool) -> tuple[Floats, Floats]:
+def _column_ranges(X: Rows, scale: bool) -> tuple[Float64Array, Float64Array]:
     """Return the offset and the factor of each column."""
     if not scale:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
@@ -169,7 +169,7 @@ def _column_ranges(X: Rows, scale: bool) -> tuple[Floats, Floats]:
     return low.astype(np.float64), factor
 
 
-def _count_table(counts: Ints, present: Mask, width: int) -> Floats:
+def _count_table(counts: IntArray, present: BoolArray, width: int) -> Float64Array:
     """Count rows: table[h, l, j] are without (h = 0) or with (h = 1) label l, and j neighbors have it."""
     n_labels = counts.shape[1]
     cell = (present * n_labels + np.arange(n_labels)) * width + counts

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from simlabel._utils.limits import available_memory, limits
-from simlabel._utils.validation import FloatArray, Rows, check_number
-from simlabel.baselines._base import BaselineClassifier, Floats, Mask
+from simlabel._utils.validation import BoolArray, FloatArray, Rows, check_number
+from simlabel.baselines._base import BaselineClassifier, Float64Array
 from simlabel.baselines._ranksvm_dual import solve_dual
 from simlabel.labels import Indicator
 from simlabel.rules import best_thresholds
@@ -82,14 +82,14 @@ class RankSVM(BaselineClassifier):
 
     The threshold is fitted by least squares, as in the paper, to the t(x) that parts a row's true and
     false labels with the fewest errors: the middle of the optimal interval; of several intervals, the
-    lowest; where the interval has no end, half the row's mean gap between neighbouring scores beyond
+    lowest; where the interval has no end, half the row's mean gap between neighboring scores beyond
     the last score (0.5 where all scores are equal). A label whose score equals the threshold is not
     predicted, and a label set may be empty.
     The paper defines no probabilities.
 
     References
     ----------
-    A. Elisseeff and J. Weston. A kernel method for multi-labelled classification. Advances in Neural
+    A. Elisseeff and J. Weston. A kernel method for multi-labeled classification. Advances in Neural
     Information Processing Systems 14, 2001.
 
     Examples
@@ -125,7 +125,7 @@ class RankSVM(BaselineClassifier):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Float64Array) -> None:
         self._check_settings()
         X, labels = X.astype(np.float64), Y.toarray().astype(bool)
         ranked = np.flatnonzero(labels.any(axis=1) & ~labels.all(axis=1))
@@ -166,7 +166,7 @@ class RankSVM(BaselineClassifier):
         check_number("RankSVM", "tol", self.tol, above=0)
         check_number("RankSVM", "max_iter", self.max_iter, at_least=1, integer=True)
 
-    def _gram(self, X: Rows) -> Floats:
+    def _gram(self, X: Rows) -> Float64Array:
         """Return the kernel between all rows; for sparse rows block by block, to save memory."""
         if isinstance(X, np.ndarray):
             return np.ascontiguousarray(self._kernel(X, X))
@@ -176,26 +176,28 @@ class RankSVM(BaselineClassifier):
             K[rows] = self._kernel(X[rows], X)
         return K
 
-    def _kernel(self, A: Rows, B: Rows) -> Floats:
+    def _kernel(self, A: Rows, B: Rows) -> Float64Array:
         parameters = {"gamma": self.gamma_, "coef0": self.coef0, "degree": self.degree}
         return np.asarray(pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **parameters))
 
-    def _score(self, X: Rows) -> Floats:
+    def _score(self, X: Rows) -> Float64Array:
         K = self._kernel(X.astype(np.float64), self.support_vectors_)
         return np.asarray(K @ self.dual_coef_ + self.intercept_)
 
-    def _relevant(self, scores: Floats) -> Mask:
+    def _relevant(self, scores: Float64Array) -> BoolArray:
         threshold = scores @ self.threshold_coef_ + self.threshold_intercept_
         return np.asarray(scores > threshold[:, None])
 
 
-def row_thresholds(scores: Floats, labels: Mask) -> FloatArray:
+def row_thresholds(scores: Float64Array, labels: BoolArray) -> FloatArray:
     """Return t(x) of each row; an open interval ends one mean gap beyond the last score."""
     gap = np.ptp(scores, axis=1) / (scores.shape[1] - 1)
     return best_thresholds(scores, labels, np.where(gap == 0, 1.0, gap))
 
 
-def _regression(scores: Floats, targets: FloatArray, weights: Floats) -> tuple[Floats, float]:
+def _regression(
+    scores: Float64Array, targets: FloatArray, weights: Float64Array
+) -> tuple[Float64Array, float]:
     """Return the least-squares coefficients of the thresholds on the scores, and the intercept.
 
     The scores of a label that no row has, or every row, differ by rounding only: centering the columns shows
@@ -208,7 +210,7 @@ def _regression(scores: Floats, targets: FloatArray, weights: Floats) -> tuple[F
     return coef, float(level - middle @ coef)
 
 
-def _check_memory(labels: Mask) -> None:
+def _check_memory(labels: BoolArray) -> None:
     """Raise MemoryError if the kernel does not fit into memory: the system would kill the process."""
     n_rows, n_labels = labels.shape
     n_true = labels.sum(axis=1)
@@ -223,13 +225,13 @@ def _check_memory(labels: Mask) -> None:
     )
 
 
-def _mean_square(X: Rows, weights: Floats) -> float:
+def _mean_square(X: Rows, weights: Float64Array) -> float:
     squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
     lengths = np.asarray(squares.sum(axis=1)).ravel()  # a matrix if X is one
     return float(weights @ lengths / weights.sum())
 
 
-def _median(values: Floats, weights: Floats) -> float:
+def _median(values: Float64Array, weights: Float64Array) -> float:
     """Return the weighted median."""
     order = np.argsort(values)
     reached = np.cumsum(weights[order])

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlabel._utils.kernels import inlined, kernel
-from simlabel.baselines._base import Floats, Ints, Mask, rounds
+from simlabel._utils.validation import BoolArray, IntArray
+from simlabel.baselines._base import Float64Array, boosting_rounds
 
 _ROW_PASSES = 10  # passes over the pairs of one row, which are cheap compared with updating the other rows
 _SETTLED = 1e-3  # of the cap: the passes end once all pairs of the row move less
@@ -46,9 +47,9 @@ class DualSolution:
         Passes over the rows.
     """
 
-    beta: Floats
-    bias: Floats
-    scores: Floats
+    beta: Float64Array
+    bias: Float64Array
+    scores: Float64Array
     gap: float
     n_passes: int
 
@@ -56,7 +57,7 @@ class DualSolution:
 class _Pairs:
     """All (row, true label, false label), with the cap of each row."""
 
-    def __init__(self, Y: Mask, C: Floats) -> None:
+    def __init__(self, Y: BoolArray, C: Float64Array) -> None:
         per_row = Y.sum(axis=1) * (~Y).sum(axis=1)
         self.indptr = np.concatenate([[0], np.cumsum(per_row)])
         self.true, self.false = np.nonzero(Y[:, :, None] & ~Y[:, None, :])[1:]
@@ -64,19 +65,19 @@ class _Pairs:
         self.shape = Y.shape
 
     @property
-    def arrays(self) -> tuple[Ints, Ints, Ints]:
+    def arrays(self) -> tuple[IntArray, IntArray, IntArray]:
         return self.indptr, self.true, self.false
 
-    def loss(self, F: Floats) -> float:
+    def loss(self, F: Float64Array) -> float:
         """Return the weighted sum of the hinge losses of scores F, (n_rows, n_labels)."""
         return float(hinge_sum(*self.arrays, self.cap, F))
 
-    def sums(self, alpha: Floats) -> Floats:
+    def sums(self, alpha: Float64Array) -> Float64Array:
         beta = np.empty(self.shape)
         pair_sums(*self.arrays, alpha, beta)
         return beta
 
-    def balanced(self, alpha: Floats) -> Floats:
+    def balanced(self, alpha: Float64Array) -> Float64Array:
         """Find the nearest alpha within the caps whose beta has no surplus, by Newton's method."""
         n_labels = self.shape[1]
         mu, surplus, slopes = np.zeros(n_labels), np.empty(n_labels), np.empty((n_labels, n_labels))
@@ -102,7 +103,9 @@ class _Pairs:
         return out
 
 
-def solve_dual(K: Floats, Y: Mask, C: Floats, *, tol: float, max_iter: int, verbose: bool) -> DualSolution:
+def solve_dual(
+    K: Float64Array, Y: BoolArray, C: Float64Array, *, tol: float, max_iter: int, verbose: bool
+) -> DualSolution:
     """Solve the dual to a relative duality gap of `tol`.
 
     Parameters
@@ -120,14 +123,14 @@ def solve_dual(K: Floats, Y: Mask, C: Floats, *, tol: float, max_iter: int, verb
     verbose : bool
         Whether to show a progress bar.
     """
-    centre = _centre(K)
+    center = _center(K)
     pairs = _Pairs(Y, C)
     alpha, beta, G = np.zeros(len(pairs.true)), np.zeros(Y.shape), np.zeros(Y.shape)
     surplus, bias = np.zeros(Y.shape[1]), np.zeros(Y.shape[1])
     penalty = float(np.median(np.diag(K))) / 100 or 1.0
     least_penalty = penalty / 1e4
     best_primal, best_dual, best = np.inf, -np.inf, (beta, bias, G)
-    for n_passes in rounds(max_iter, "Rank-SVM", verbose):
+    for n_passes in boosting_rounds(max_iter, "Rank-SVM", verbose):
         descend(K, *pairs.arrays, pairs.cap, alpha, beta, G, surplus, bias, penalty, n_passes % 2 == 0)
         if (n_passes + 1) % _CHECK_EVERY and n_passes + 1 < max_iter:
             continue
@@ -150,10 +153,10 @@ def solve_dual(K: Floats, Y: Mask, C: Floats, *, tol: float, max_iter: int, verb
         bias, penalty = _next_multipliers(shifted, surplus, penalty, inner, best_primal - best_dual)
         penalty = max(penalty, least_penalty)
     beta, shifted, scores = best
-    return DualSolution(beta, shifted - centre @ beta, scores, float(gap), n_passes + 1)
+    return DualSolution(beta, shifted - center @ beta, scores, float(gap), n_passes + 1)
 
 
-def _centre(K: Floats) -> Floats:
+def _center(K: Float64Array) -> Float64Array:
     """Move the origin of feature space to a mean of the rows; return the rows' products with that mean.
 
     Since the columns of beta sum to 0, this changes the scores by a constant for each label, which the bias
@@ -170,8 +173,8 @@ def _centre(K: Floats) -> Floats:
 
 
 def _next_multipliers(
-    shifted: Floats, surplus: Floats, penalty: float, inner: float, gap: float
-) -> tuple[Floats, float]:
+    shifted: Float64Array, surplus: Float64Array, penalty: float, inner: float, gap: float
+) -> tuple[Float64Array, float]:
     """Move the biases once the descent has converged for the last ones, and update the penalty.
 
     `inner` is the part of the gap that passes with fixed biases would close; the rest is due to the surplus.
@@ -191,15 +194,15 @@ def _descend_row(
     own: float,
     first: int,
     last: int,
-    true: Ints,
-    false: Ints,
+    true: IntArray,
+    false: IntArray,
     cap: float,
-    alpha: Floats,
-    scores: Floats,
-    surplus: Floats,
-    bias: Floats,
+    alpha: Float64Array,
+    scores: Float64Array,
+    surplus: Float64Array,
+    bias: Float64Array,
     penalty: float,
-    moved: Floats,
+    moved: Float64Array,
 ) -> bool:
     """Minimize along the pairs of one row, in several passes; return whether any alpha changed."""
     curvature = 2 * (own + penalty)
@@ -228,16 +231,16 @@ def _descend_row(
 
 @kernel
 def descend(
-    K: Floats,
-    indptr: Ints,
-    true: Ints,
-    false: Ints,
-    cap: Floats,
-    alpha: Floats,
-    beta: Floats,
-    G: Floats,
-    surplus: Floats,
-    bias: Floats,
+    K: Float64Array,
+    indptr: IntArray,
+    true: IntArray,
+    false: IntArray,
+    cap: Float64Array,
+    alpha: Float64Array,
+    beta: Float64Array,
+    G: Float64Array,
+    surplus: Float64Array,
+    bias: Float64Array,
     penalty: float,
     forward: bool,
 ) -> None:
@@ -287,7 +290,9 @@ def descend(
 
 
 @kernel
-def pair_sums(indptr: Ints, true: Ints, false: Ints, alpha: Floats, beta: Floats) -> None:
+def pair_sums(
+    indptr: IntArray, true: IntArray, false: IntArray, alpha: Float64Array, beta: Float64Array
+) -> None:
     """Fill beta, (n_rows, n_labels), with the sums of alpha by row and label."""
     beta[:] = 0.0
     for i in range(len(indptr) - 1):
@@ -297,7 +302,7 @@ def pair_sums(indptr: Ints, true: Ints, false: Ints, alpha: Floats, beta: Floats
 
 
 @kernel
-def hinge_sum(indptr: Ints, true: Ints, false: Ints, cap: Floats, F: Floats) -> float:
+def hinge_sum(indptr: IntArray, true: IntArray, false: IntArray, cap: Float64Array, F: Float64Array) -> float:
     """Return the sum of cap * max(0, 1 - F[true] + F[false]) over all pairs."""
     total = 0.0
     for i in range(len(indptr) - 1):
@@ -308,15 +313,15 @@ def hinge_sum(indptr: Ints, true: Ints, false: Ints, cap: Floats, F: Floats) -> 
 
 @kernel
 def clip_shifted(
-    indptr: Ints,
-    true: Ints,
-    false: Ints,
-    cap: Floats,
-    alpha: Floats,
-    mu: Floats,
-    out: Floats,
-    surplus: Floats,
-    slopes: Floats,
+    indptr: IntArray,
+    true: IntArray,
+    false: IntArray,
+    cap: Float64Array,
+    alpha: Float64Array,
+    mu: Float64Array,
+    out: Float64Array,
+    surplus: Float64Array,
+    slopes: Float64Array,
 ) -> float:
     """Fill out with alpha - mu[true] + mu[false], clipped to [0, cap], and the input of Newton's method.
 

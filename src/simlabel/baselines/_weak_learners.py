@@ -14,10 +14,10 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 
 from simlabel._utils.kernels import inlined, kernel
-from simlabel._utils.validation import Rows
-from simlabel.baselines._base import Floats, Mask
+from simlabel._utils.validation import BoolArray, IntArray, Rows
+from simlabel.baselines._base import Float64Array
 
-Ints = npt.NDArray[np.int32]
+Int32Array = npt.NDArray[np.int32]
 
 # A later condition must be better by more than rounding errors, so that the first of equal ones wins.
 LOWER = 1 - 1e-9
@@ -49,19 +49,19 @@ class Weights:
         Epsilon of the papers, 1 / (n_rows * n_labels): the initial weight of a pair.
     """
 
-    def __init__(self, Y: Floats, rows: Floats) -> None:
+    def __init__(self, Y: Float64Array, rows: Float64Array) -> None:
         self.smoothing = 1.0 / (rows.sum() * Y.shape[1])
         self._sign = 2 * Y - 1
         start = rows[:, None] * self.smoothing
         self.P, self.N = Y * start, (1 - Y) * start
 
-    def confidences(self, rows: Mask) -> Floats:
+    def confidences(self, rows: BoolArray) -> Float64Array:
         """Return c_l = 1/2 ln((W+ + epsilon) / (W- + epsilon)) of some rows, (n_labels,)."""
         epsilon = self.smoothing
         ratio = (self.P[rows].sum(axis=0) + epsilon) / (self.N[rows].sum(axis=0) + epsilon)
         return np.asarray(0.5 * np.log(ratio))
 
-    def update(self, h: Floats) -> float:
+    def update(self, h: Float64Array) -> float:
         """Multiply by exp(-y h), (n_rows, n_labels); return the normalizer Z."""
         factor = np.exp(-self._sign * h)
         self.P *= factor
@@ -71,7 +71,7 @@ class Weights:
         self.N /= z
         return z
 
-    def outside(self, rows: Mask) -> float:
+    def outside(self, rows: BoolArray) -> float:
         """Return the weight of all other rows."""
         return float(self.P[~rows].sum() + self.N[~rows].sum())
 
@@ -84,7 +84,7 @@ class ConditionSearch:
         bounds = np.linspace(0, self._n_columns, n_threads + 1).astype(int).tolist()
         self._parts = [slice(a, b) for a, b in pairwise(bounds) if a < b]
 
-    def best(self, weights: Weights, inside: Mask) -> Condition | None:
+    def best(self, weights: Weights, inside: BoolArray) -> Condition | None:
         """Find the condition with the lowest Z on the rows `inside`; None if no column separates them.
 
         Of equal conditions the first column wins, and in it the lowest threshold.
@@ -98,11 +98,13 @@ class ConditionSearch:
         column = int(first_lowest(z))
         return None if column < 0 else Condition(float(z[column]), column, float(threshold[column]))
 
-    def _scan(self, columns: slice, weights: Weights, inside: Mask, z: Floats, threshold: Floats) -> None:
+    def _scan(
+        self, columns: slice, weights: Weights, inside: BoolArray, z: Float64Array, threshold: Float64Array
+    ) -> None:
         """Fill Z and the threshold of some columns."""
         raise NotImplementedError
 
-    def holds(self, condition: Condition) -> Mask:
+    def holds(self, condition: Condition) -> BoolArray:
         """Return on which training rows a condition holds, (n_rows,)."""
         raise NotImplementedError
 
@@ -115,11 +117,13 @@ class _ThresholdSearch(ConditionSearch):
         self._values = np.ascontiguousarray(X.T, dtype=np.float64)
         self._order = np.argsort(self._values, axis=1, kind="stable").astype(np.int32)
 
-    def _scan(self, columns: slice, weights: Weights, inside: Mask, z: Floats, threshold: Floats) -> None:
+    def _scan(
+        self, columns: slice, weights: Weights, inside: BoolArray, z: Float64Array, threshold: Float64Array
+    ) -> None:
         values, order = self._values[columns], self._order[columns]
         scan_thresholds(values, order, weights.P, weights.N, inside, z, threshold)
 
-    def holds(self, condition: Condition) -> Mask:
+    def holds(self, condition: Condition) -> BoolArray:
         return np.asarray(self._values[condition.column] >= condition.threshold)
 
 
@@ -132,13 +136,15 @@ class _WordSearch(ConditionSearch):
         self._words.eliminate_zeros()
         self._words.sort_indices()
 
-    def _scan(self, columns: slice, weights: Weights, inside: Mask, z: Floats, threshold: Floats) -> None:
+    def _scan(
+        self, columns: slice, weights: Weights, inside: BoolArray, z: Float64Array, threshold: Float64Array
+    ) -> None:
         P, N = weights.P, weights.N
         totals = P[inside].sum(axis=0), N[inside].sum(axis=0)
         indptr = self._words.indptr[columns.start : columns.stop + 1]
         scan_words(indptr, self._words.indices, P, N, *totals, int(inside.sum()), inside, z)
 
-    def holds(self, condition: Condition) -> Mask:
+    def holds(self, condition: Condition) -> BoolArray:
         mask = np.zeros(self._words.shape[0], dtype=bool)
         start, stop = self._words.indptr[condition.column : condition.column + 2]
         mask[self._words.indices[start:stop]] = True
@@ -154,14 +160,14 @@ def searching(X: Rows, n_jobs: int | None) -> Iterator[ConditionSearch]:
         yield search(X, n_threads, pool)
 
 
-def evaluate(X: Rows, columns: npt.NDArray[np.int64], thresholds: Floats, words: bool) -> Mask:
+def evaluate_conditions(X: Rows, columns: IntArray, thresholds: Float64Array, words: bool) -> BoolArray:
     """Return where fitted conditions hold on new rows, (n_rows, n_conditions)."""
     used = X[:, columns] if isinstance(X, np.ndarray) else X[:, columns].toarray()
     return np.asarray(used != 0 if words else used >= thresholds)
 
 
 @inlined
-def _side(present: Floats, absent: Floats) -> float:
+def _side(present: Float64Array, absent: Float64Array) -> float:
     """Return one side's share of Z: the sum over labels of sqrt(W+ W-)."""
     cost = 0.0
     for label in range(len(present)):
@@ -170,7 +176,7 @@ def _side(present: Floats, absent: Floats) -> float:
 
 
 @inlined
-def _grow(present: Floats, absent: Floats, P: Floats, N: Floats, row: int) -> float:
+def _grow(present: Float64Array, absent: Float64Array, P: Float64Array, N: Float64Array, row: int) -> float:
     """Add a row to a side and return its new share, in one loop: half the loads and stores."""
     cost = 0.0
     for label in range(len(present)):
@@ -182,7 +188,13 @@ def _grow(present: Floats, absent: Floats, P: Floats, N: Floats, row: int) -> fl
 
 @kernel
 def scan_thresholds(
-    values: Floats, order: Ints, P: Floats, N: Floats, inside: Mask, z: Floats, threshold: Floats
+    values: Float64Array,
+    order: Int32Array,
+    P: Float64Array,
+    N: Float64Array,
+    inside: BoolArray,
+    z: Float64Array,
+    threshold: Float64Array,
 ) -> None:
     """Find the threshold of each column with the lowest Z on the rows `inside`.
 
@@ -223,15 +235,15 @@ def scan_thresholds(
 
 @kernel
 def scan_words(
-    indptr: Ints,
-    indices: Ints,
-    P: Floats,
-    N: Floats,
-    total_P: Floats,
-    total_N: Floats,
+    indptr: Int32Array,
+    indices: Int32Array,
+    P: Float64Array,
+    N: Float64Array,
+    total_P: Float64Array,
+    total_N: Float64Array,
     n_inside: int,
-    inside: Mask,
-    z: Floats,
+    inside: BoolArray,
+    z: Float64Array,
 ) -> None:
     """Find Z of each column's presence, on the rows `inside`.
 
@@ -268,7 +280,7 @@ def scan_words(
 
 
 @kernel
-def first_lowest(z: Floats) -> int:
+def first_lowest(z: Float64Array) -> int:
     """Return the position of the lowest Z, the first of equal ones; -1 if none is finite."""
     best, position = np.inf, -1
     for j in range(len(z)):

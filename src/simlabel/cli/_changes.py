@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simlabel._utils.files import not_regular
-from simlabel._utils.progress import heard_by, shown_progress
-from simlabel._utils.text import some_names
+from simlabel._utils.progress import progress_bar, report_progress_to
+from simlabel._utils.text import format_names
 from simlabel.cli import _options as options
 from simlabel.cli._console import Terminal, command, count, say, show_json
 
 if TYPE_CHECKING:
     from simlabel.cli._models import FittedModel
 
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Saving:
         estimator, output = fitted.estimator, self.output or model
         _report_new_labels(fitted)
         if self.retune:
-            with shown_progress("tuning") as bar, heard_by(bar):
+            with progress_bar("tuning") as bar, report_progress_to(bar):
                 estimator.retune()
         estimator.save(output)
         facts = {"model": str(output), what: rows}
@@ -58,8 +58,8 @@ class Saving:
 
 @command
 def teach(
-    model: options.Model,
-    data: options.LabeledData,
+    model: options.ModelArgument,
+    data: options.LabeledDataArgument,
     *,
     columns: options.IdAndGroup,
     index_base: options.IndexBase = None,
@@ -77,7 +77,9 @@ def teach(
 
     fitted = FittedModel.open(model)
     loaded = fitted.labeled(data, reading, index_base, columns.id_column or fitted.id_column)
-    options.check_columns(loaded.X if isinstance(loaded.X, pd.DataFrame) else [], columns.by_option, data)
+    options.check_named_columns(
+        loaded.X if isinstance(loaded.X, pd.DataFrame) else [], columns.by_option, data
+    )
     named = {"ids": columns.id_column, "groups": columns.group_column}
     companions = {what: loaded.X[name].tolist() for what, name in named.items() if name is not None}
     sets = fitted.by_name(partial_sets_of(loaded))
@@ -87,7 +89,7 @@ def teach(
 
 @command
 def correct(
-    model: options.Model,
+    model: options.ModelArgument,
     data: Annotated[Path, typer.Argument(help="A table of ids and labels; other columns are ignored.")],
     *,
     columns: options.IdColumn,
@@ -102,7 +104,7 @@ def correct(
     "labels".
     """
     from simlabel.cli._models import FittedModel
-    from simlabel.cli._rows import check_ids, check_rows, label_cells, open_table
+    from simlabel.cli._rows import check_rows, check_unique_ids, label_cells, open_table
 
     fitted = FittedModel.open(model)
     id_column = columns.id_column or fitted.id_column or "id"
@@ -111,9 +113,9 @@ def correct(
     check_rows(len(frame), data)
     known = fitted.label_column if fitted.label_column in frame.columns else "labels"
     label_column = reading.label_column or known
-    options.check_columns(frame, {"--id": id_column, "--label-column": label_column}, data)
+    options.check_named_columns(frame, {"--id": id_column, "--label-column": label_column}, data)
     cells = label_cells(frame[id_column])
-    check_ids(cells, table.lines, id_column, data)
+    check_unique_ids(cells, table.lines, id_column, data)
     ids = fitted.ids_by_name([str(cell) for cell in cells], str(data))
     sets = fitted.by_name(fitted.label_sets(label_cells(frame[label_column]), reading.separator))
     fitted.estimator.correct(ids, sets)
@@ -122,7 +124,7 @@ def correct(
 
 @command
 def forget(
-    model: options.Model,
+    model: options.ModelArgument,
     *,
     ids: Annotated[str | None, typer.Option(help="Ids of the rows, separated by commas.")] = None,
     ids_file: Annotated[Path | None, typer.Option(help="A text file with one id per line.")] = None,
@@ -166,7 +168,7 @@ def _remove_labels(fitted: FittedModel, unused: set[str]) -> None:
         return
     named = ", ".join(map(repr, sorted(unused)))
     try:
-        fitted.estimator.retire_labels([name for name in fitted.estimator.classes_ if str(name) in unused])
+        fitted.estimator.remove_labels([name for name in fitted.estimator.classes_ if str(name) in unused])
     except ValueError as error:
         say(
             f"no row has {named} any more, but the file still holds the name: {error} "
@@ -185,4 +187,4 @@ def _report_new_labels(fitted: FittedModel) -> None:
     if new:
         separator = fitted.separator
         between = "" if separator is None else f" (labels of this model are {how_separated(separator)})"
-        say(f"{count(len(new), 'new label')}{between}: {some_names(new, _MOST_NAMED)}")
+        say(f"{count(len(new), 'new label')}{between}: {format_names(new, _MAX_NAMED)}")

@@ -8,8 +8,8 @@ from simlabel.cli._console import command
 
 @command
 def evaluate(
-    model: options.Model,
-    data: options.LabeledData,
+    model: options.ModelArgument,
+    data: options.LabeledDataArgument,
     *,
     criteria: options.Criteria = "usual",
     reports: options.Reports,
@@ -26,7 +26,7 @@ def evaluate(
     from simlabel.cli._models import FittedModel
     from simlabel.experiments.reports import evaluation_report
     from simlabel.metrics import find_criterion
-    from simlabel.model.inspection import advise_on_copies
+    from simlabel.model.inspection import warn_about_duplicates
 
     guarantees = levels.guarantees()
     names = options.parse_criteria(criteria)
@@ -34,7 +34,7 @@ def evaluate(
     fitted = FittedModel.open(model)
     loaded = fitted.labeled(data, reading, index_base)
     unknown = evaluation.unknown_labels(fitted, loaded)
-    fitted.call(lambda X: advise_on_copies(*fitted.estimator._check_queries(X)), loaded.X)
+    fitted.call(lambda X: warn_about_duplicates(*fitted.estimator._check_queries(X)), loaded.X)
     result, joint = evaluation.evaluate_model(fitted, loaded)
     measured = evaluation.measure_guarantees(fitted, guarantees, joint)
     reports.write_reports(

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.progress import shown_progress
-from simlabel._utils.text import some_names
+from simlabel._utils.progress import progress_bar
+from simlabel._utils.text import format_names
 from simlabel.cli._console import count, note, show_json, show_report_table, show_table
-from simlabel.cli._models import FittedModel, label_sets_of
+from simlabel.cli._models import FittedModel, extract_label_sets
 from simlabel.cli._rows import BLOCK
 from simlabel.datasets import Dataset
 from simlabel.experiments import FoldResult, criteria_for, summarize
 from simlabel.experiments.reports import guarantee_table
-from simlabel.guarantees import Guarantee, Measured, Promise
+from simlabel.guarantees import FittedGuarantee, Guarantee, Measured
 from simlabel.metrics import Truth, evaluate, find_criterion
 
 _MOST_LABELS = 10  # unknown labels that are listed
@@ -31,7 +31,7 @@ def unknown_labels(fitted: FittedModel, data: Dataset) -> dict[str, int]:
     found = zip(map(str, data.label_names), counts.tolist(), strict=True)
     unknown = {name: rows for name, rows in found if rows and name not in known}
     if unknown:
-        listed = some_names([f"{name!r} ({rows:,})" for name, rows in unknown.items()], _MOST_LABELS)
+        listed = format_names([f"{name!r} ({rows:,})" for name, rows in unknown.items()], _MOST_LABELS)
         note(f"{count(len(unknown), 'label')} that the model does not know, with their rows: {listed}")
     return unknown
 
@@ -49,7 +49,7 @@ def evaluate_model(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Data
     scores, probabilities = np.zeros(shape), np.zeros(shape)
     parts = []
     started = time.perf_counter()
-    with shown_progress("evaluating", announced=False) as bar:
+    with progress_bar("evaluating", announced=False) as bar:
         for start in range(0, data.n_rows, BLOCK):
             part = slice(start, min(data.n_rows, start + BLOCK))
             outputs = fitted.outputs(data.X[part])
@@ -76,21 +76,24 @@ def evaluate_model(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Data
 
 def measure_guarantees(
     fitted: FittedModel, guarantees: Sequence[Guarantee], data: Dataset
-) -> list[tuple[Promise, Measured]]:
+) -> list[tuple[FittedGuarantee, Measured]]:
     """Return for each guarantee what is promised, and what is measured on labeled rows."""
-    truths = label_sets_of(data)
+    truths = extract_label_sets(data)
     found = []
     for guarantee in guarantees:
-        promise = fitted.estimator.guarantee(guarantee)
+        fitted_guarantee = fitted.estimator.guarantee(guarantee)
         sets = []
         for start in range(0, data.n_rows, BLOCK):
-            sets += fitted.guaranteed_sets(promise, data.X[start : start + BLOCK])
-        found.append((promise, guarantee.measure(truths, sets)))
+            sets += fitted.guaranteed_sets(fitted_guarantee, data.X[start : start + BLOCK])
+        found.append((fitted_guarantee, guarantee.measure(truths, sets)))
     return found
 
 
 def show_as_tables(
-    result: FoldResult, data: Dataset, criteria: Sequence[str], measured: Sequence[tuple[Promise, Measured]]
+    result: FoldResult,
+    data: Dataset,
+    criteria: Sequence[str],
+    measured: Sequence[tuple[FittedGuarantee, Measured]],
 ) -> None:
     """Print criteria and guarantees as tables."""
     evaluation = result.evaluation
@@ -102,8 +105,8 @@ def show_as_tables(
     show_table(["Criterion", "Value", "Rows left out: undefined"], rows, title)
     if measured:
         show_report_table(guarantee_table(measured))
-        for promise, _ in measured:
-            note(str(promise))
+        for fitted_guarantee, _ in measured:
+            note(str(fitted_guarantee))
 
 
 def show_as_json(
@@ -111,7 +114,7 @@ def show_as_json(
     data: Dataset,
     criteria: Sequence[str],
     unknown: dict[str, int],
-    measured: Sequence[tuple[Promise, Measured]],
+    measured: Sequence[tuple[FittedGuarantee, Measured]],
 ) -> None:
     """Print criteria and guarantees as JSON."""
     evaluation = result.evaluation
@@ -125,16 +128,16 @@ def show_as_json(
     }
     if measured:
         facts["guarantees"] = {
-            promise.guarantee.name: {
-                "promised": _defined(one.promised),
+            fitted_guarantee.guarantee.name: {
+                "guaranteed": _defined(one.guaranteed),
                 "measured": _defined(one.value),
                 "standard_error": _defined(one.error),
                 "size": _defined(one.size),
                 "abstained": one.abstained,
-                "statement": promise.statement,
-                "caveats": list(promise.caveats),
+                "statement": fitted_guarantee.statement,
+                "caveats": list(fitted_guarantee.caveats),
             }
-            for promise, one in measured
+            for fitted_guarantee, one in measured
         }
     show_json(facts)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.text import Text
 
-from simlabel._utils.progress import shown_progress
+from simlabel._utils.progress import progress_bar
 from simlabel._utils.text import for_terminal
 from simlabel.cli import _options as options
 from simlabel.cli._console import (
@@ -50,7 +50,7 @@ def demo(*, folds: options.Folds = 10, seed: options.Seed = 0) -> None:
     data = load_dataset("yeast")
     Terminal().print(f"{data!r}")
     algorithms, protocol = {"sml": SMLClassifier(random_state=seed)}, KFolds(folds, seed=seed)
-    with shown_progress("cross-validation", announced=False) as bar:
+    with progress_bar("cross-validation", announced=False) as bar:
         comparison = compare(data, algorithms, protocol, on_progress=bar)
     show_report_table(published_table(Reproduction(data, comparison)))
     _show_examples(data, seed)
@@ -122,7 +122,7 @@ def compare(
     shown = options.parse_criteria(criteria)
     protocol = split.protocol()
     sets = [reading.load(source, fixed_split=split.fixed_split) for source in data]
-    with shown_progress("comparing", announced=False) as bar:
+    with progress_bar("comparing", announced=False) as bar:
         comparison = compare(
             sets, names, protocol, folder=run.folder, jobs=run.jobs, seed=split.seed, on_progress=bar
         )
@@ -142,15 +142,15 @@ def compare(
 
 def _check_algorithms(algorithms: str) -> list[str]:
     """Return names that exist; the comparison reports those that are not installed."""
-    from simlabel.experiments import AlgorithmAbsent, find_algorithm
+    from simlabel.experiments import AlgorithmNotInstalled, find_algorithm
 
-    names = options.split_names(algorithms)
+    names = options.split_option(algorithms)
     for name in names:
         if name in ALGORITHMS:
             continue
         try:
             find_algorithm(name)
-        except AlgorithmAbsent as error:
+        except AlgorithmNotInstalled as error:
             raise typer.BadParameter(str(error)) from None
     if not names:
         raise typer.BadParameter("give at least one algorithm.")
@@ -202,7 +202,7 @@ def reproduce(
     from simlabel.experiments.reports import reproduction_report
 
     algorithms = QUICK if quick else FULL
-    with shown_progress("reproducing", announced=False) as bar:
+    with progress_bar("reproducing", announced=False) as bar:
         reproduction = reproduce(
             table,
             algorithms=algorithms,

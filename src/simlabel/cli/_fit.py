@@ -34,7 +34,7 @@ def _stage(help: str) -> Any:
 
 @command
 def fit(
-    data: options.LabeledData,
+    data: options.LabeledDataArgument,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
     auto: Annotated[
@@ -103,7 +103,7 @@ def _parse_normalizers(text: str | None) -> Any:
         return None
     if text in ("auto", "none"):
         return text
-    names = options.split_names(text)
+    names = options.split_option(text)
     for name in names:
         if name not in NORMALIZERS:
             raise typer.BadParameter(

@@ -12,16 +12,16 @@ import joblib
 import typer
 
 from simlabel import SMLClassifier, Tagger
-from simlabel._utils.progress import heard_by, shown_progress
-from simlabel._utils.text import some_names
+from simlabel._utils.progress import progress_bar, report_progress_to
+from simlabel._utils.text import format_names
 from simlabel.cli._console import Terminal, count, note, say, show_table
-from simlabel.cli._models import label_sets_of, named_columns
-from simlabel.cli._options import ColumnOptions, Reading, check_columns
+from simlabel.cli._models import extract_label_sets, named_columns
+from simlabel.cli._options import ColumnOptions, Reading, check_named_columns
 from simlabel.cli._rows import (
     LabelCell,
     LabelSource,
-    check_ids,
     check_rows,
+    check_unique_ids,
     column_cells,
     how_separated,
     is_table,
@@ -29,8 +29,8 @@ from simlabel.cli._rows import (
 )
 from simlabel.datasets import DatasetError, TableFile, table_chunks
 from simlabel.experiments import find_algorithm
-from simlabel.labels import Partial, advise_on_labels
-from simlabel.tables import LEFT_OUT, Column, detect_columns, table_cells
+from simlabel.labels import PartialLabels, warn_about_labels
+from simlabel.tables import EXCLUDED_KINDS, Column, detect_columns, table_cells
 
 _HEAD = 500  # rows that decide whether a table is a feature matrix
 _MATRIX_KINDS = ("number", "yes/no", "constant", "id")
@@ -93,7 +93,7 @@ def fit_table(
         **rules,
     )
     started = time.perf_counter()
-    with shown_progress("fitting") as bar, heard_by(bar):
+    with progress_bar("fitting") as bar, report_progress_to(bar):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*empty label cell")  # reported above
             tagger.fit(frame, labels, **groups)
@@ -116,15 +116,15 @@ def fit_table(
 def _check_named_columns(table: TableFile, columns: ColumnOptions, kinds: Mapping[str, str]) -> None:
     """Check that the table has the columns that options name, and that ids are distinct."""
     frame, path = table.frame, table.path
-    check_columns(frame, {f"--{kind}": name for name, kind in kinds.items()}, path)
-    check_columns(frame, columns.by_option, path)
+    check_named_columns(frame, {f"--{kind}": name for name, kind in kinds.items()}, path)
+    check_named_columns(frame, columns.by_option, path)
     if columns.id_column is not None:
-        check_ids(column_cells(frame[columns.id_column]), table.lines, columns.id_column, path)
+        check_unique_ids(column_cells(frame[columns.id_column]), table.lines, columns.id_column, path)
 
 
 def _check_tagged(labels: Sequence[LabelCell], where: LabelSource) -> None:
-    if not any(cell.present if isinstance(cell, Partial) else cell for cell in labels):
-        named = some_names([repr(name) for name in where.columns])
+    if not any(cell.present if isinstance(cell, PartialLabels) else cell for cell in labels):
+        named = format_names([repr(name) for name in where.columns])
         raise ValueError(f"{where.path}: no row has a label in column{'s' * bool(where.several)} {named}.")
 
 
@@ -137,7 +137,7 @@ def _report_empty(labels: Sequence[LabelCell], where: LabelSource, empty: str) -
         if empty == "none" and where.column is not None:
             meaning = "learned as having no label."
         say(f"{count(untagged, 'row')} with {named}: {meaning}")
-    partly = sum(isinstance(cell, Partial) for cell in labels)
+    partly = sum(isinstance(cell, PartialLabels) for cell in labels)
     if partly:
         say(
             f"{count(partly, 'row')} with some empty label cells: these labels are unknown there. "
@@ -156,7 +156,7 @@ def _show_table_facts(facts: Mapping[str, Any], where: LabelSource, id_column: s
     between = "each in its own column" if where.several else how_separated(separator)
     _print(f"Fitted on {facts['rows']:,} rows with {facts['labels']:,} labels, {between}.")
     _show_labels(facts)
-    used = [one for one in facts["columns"] if one["kind"] not in LEFT_OUT]
+    used = [one for one in facts["columns"] if one["kind"] not in EXCLUDED_KINDS]
     weights = ", ".join(f"{one['column']} {one['weight']:g}" for one in used)
     _print(f"Column weights, by leave-one-out: {weights}.")
     _print(f"Similarity of rows: {facts['similarity']}.")
@@ -186,10 +186,10 @@ def fit_matrix(
             stages["normalizer"] = None
         estimator = SMLClassifier(**stages, n_jobs=jobs, random_state=seed)
     data = reading.load(source)
-    advise_on_labels(data.label_names, data.Y)  # label sets lack the labels that no row has
+    warn_about_labels(data.label_names, data.Y)  # label sets lack the labels that no row has
     started = time.perf_counter()
     with Terminal(stderr=True).status(f"fitting on {data.n_rows:,} rows"):
-        estimator.fit(named_columns(data), label_sets_of(data))
+        estimator.fit(named_columns(data), extract_label_sets(data))
         if reading.label_column is not None:
             estimator.label_column_ = reading.label_column
         estimator.save(output)
@@ -226,7 +226,7 @@ def _show_labels(facts: Mapping[str, Any]) -> None:
     _print(f"Rows per label: {', '.join(named)}{more}.")
     odd = facts["names_that_look_wrong"]
     if odd:
-        listed = some_names(
+        listed = format_names(
             [f"{name[:_MOST_CHARACTERS]!r} ({why})" for name, why in odd.items()], _MOST_LABELS
         )
         note(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simlabel._utils.text import some_names
+from simlabel._utils.text import format_names
 from simlabel.cli import _options as options
 from simlabel.cli._console import Terminal, command, records, show_json, show_table, write_frame
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simlabel.cli._rows import RowSource
     from simlabel.model.inspection import Explanation
 
-_MOST_ROWS = 10_000
+_MAX_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def _cell_text(value: object) -> str:
 
 @command
 def explain(
-    model: options.Model,
-    data: options.Rows,
+    model: options.ModelArgument,
+    data: options.RowsArgument,
     *,
     rows: Annotated[
         str | None, typer.Option(help="Row numbers, starting at 0: 0,5,7-9.", show_default="0")
@@ -85,14 +85,14 @@ def explain(
 
     if rows is not None and ids is not None:
         raise typer.BadParameter("give either --rows or --ids, not both.")
-    wanted = _parse_rows(rows or "0") if ids is None else options.split_names(ids)
+    requested = _parse_rows(rows or "0") if ids is None else options.split_option(ids)
     fitted = FittedModel.open(model)
     source = fitted.rows(data, reading, index_base=index_base)
     if ids is not None and "id" not in source.name_columns:
         raise typer.BadParameter(
             f"--ids: {data} does not have the id column of the model (fit --id names it); use --rows."
         )
-    numbers, X = _find_rows(source, data, wanted, ids is not None)
+    numbers, X = _find_rows(source, data, requested, ids is not None)
     source.report()
     names = source.names(X)
     labels = label or []
@@ -127,8 +127,8 @@ def _parse_rows(text: str) -> list[int]:
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise typer.BadParameter(f"--rows must be numbers and ranges, such as 0,5,7-9; got {text!r}.")
         several = range(int(first), int(last if dash else first) + 1)
-        if len(rows) + len(several) > _MOST_ROWS:
-            raise typer.BadParameter(f"--rows selects at most {_MOST_ROWS:,} rows; got {text!r}.")
+        if len(rows) + len(several) > _MAX_ROWS:
+            raise typer.BadParameter(f"--rows selects at most {_MAX_ROWS:,} rows; got {text!r}.")
         rows |= dict.fromkeys(several)
     return list(rows)
 
@@ -137,7 +137,7 @@ def _find_rows(
     source: RowSource, path: Path, wanted: Sequence[int | str], by_id: bool
 ) -> tuple[list[int], Rows]:
     """Return the numbers and the rows of a file with these numbers or ids."""
-    from simlabel.cli._rows import stacked, taken
+    from simlabel.cli._rows import stack_rows, taken
 
     found: dict[int | str, list[tuple[int, Rows]]] = {key: [] for key in wanted}
     first = 0
@@ -153,15 +153,15 @@ def _find_rows(
     if missing and not by_id:
         raise ValueError(f"{path} has {first:,} rows, counted from 0; there is no row {missing[0]}.")
     if missing or not wanted:
-        raise typer.BadParameter(f"--ids: {path} has no row with the id {some_names(missing)}.")
+        raise typer.BadParameter(f"--ids: {path} has no row with the id {format_names(missing)}.")
     numbers, parts = zip(*(each for key in wanted for each in found[key]), strict=True)
-    return list(numbers), stacked(parts)
+    return list(numbers), stack_rows(parts)
 
 
 @command
 def suggest(
-    model: options.Model,
-    data: options.Rows,
+    model: options.ModelArgument,
+    data: options.RowsArgument,
     *,
     n: Annotated[int, typer.Option("-n", min=1, help="Number of rows to select.")] = 10,
     index_base: options.IndexBase = None,
@@ -186,7 +186,7 @@ def suggest(
 
 @command
 def suspicious(
-    model: options.Model,
+    model: options.ModelArgument,
     *,
     top: Annotated[int, typer.Option(min=1, help="Number of labels to list.")] = 100,
     listing: Listing,

@@ -15,14 +15,22 @@ import scipy.sparse as sp
 import typer
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
-from simlabel._utils.text import some_names
+from simlabel._utils.text import format_names
 from simlabel._utils.validation import Rows
 from simlabel.cli._console import say
 from simlabel.cli._options import Reading
-from simlabel.cli._rows import MatrixRows, RowSource, TableRows, all_rows, check_ids, column_cells, is_table
-from simlabel.datasets import Dataset, Numbered
-from simlabel.guarantees import Promise
-from simlabel.labels import LabelSpace, Partial, UnknownLabels
+from simlabel.cli._rows import (
+    MatrixRows,
+    RowSource,
+    TableRows,
+    all_rows,
+    check_unique_ids,
+    column_cells,
+    is_table,
+)
+from simlabel.datasets import Dataset, NumberedNames
+from simlabel.guarantees import FittedGuarantee
+from simlabel.labels import LabelSpace, PartialLabels, UnknownLabels
 from simlabel.model import Outputs
 from simlabel.model.inspection import Explanation
 from simlabel.tables import TableEncoder, label_sets, separator_for, split, tagged_rows
@@ -105,7 +113,7 @@ class FittedModel:
         data = reading.load(source)
         if path.is_file():
             X = all_rows(self.rows(path, reading, index_base=index_base), path)
-            names = Numbered(self.features) if isinstance(self.features, int) else self.features
+            names = NumberedNames(self.features) if isinstance(self.features, int) else self.features
             return replace(data, X=X, feature_names=names, n_attributes=-1)
         if self.features not in (len(data.feature_names), tuple(data.feature_names)):
             raise ValueError(f"{data.name} does not have the features that the model was fitted on.")
@@ -121,7 +129,7 @@ class FittedModel:
             )
         frame = all_rows(source, path)
         if id_column in frame:
-            check_ids(column_cells(frame[id_column]), source.lines, str(id_column), path)
+            check_unique_ids(column_cells(frame[id_column]), source.lines, str(id_column), path)
         sets = label_sets(source.labels, None)
         if source.label_source.column is not None:
             sets = self.label_sets(source.labels, reading.separator)
@@ -158,7 +166,7 @@ class FittedModel:
         """The labels, which may be numbers, by name."""
         return dict(zip(self.labels, self.estimator.classes_.tolist(), strict=True))
 
-    def by_name(self, sets: Sequence[set[str] | Partial]) -> list[set[Any] | Partial]:
+    def by_name(self, sets: Sequence[set[str] | PartialLabels]) -> list[set[Any] | PartialLabels]:
         """Replace the names in label sets by the labels of the model."""
         classes = self._classes
 
@@ -166,7 +174,8 @@ class FittedModel:
             return {classes.get(name, name) for name in names}
 
         return [
-            Partial(known(s.present), known(s.absent)) if isinstance(s, Partial) else known(s) for s in sets
+            PartialLabels(known(s.present), known(s.absent)) if isinstance(s, PartialLabels) else known(s)
+            for s in sets
         ]
 
     def ids_by_name(self, names: Sequence[str], option: str) -> list[Any]:
@@ -175,7 +184,7 @@ class FittedModel:
         unknown = [name for name in names if name not in known]
         if unknown:
             raise typer.BadParameter(
-                f"{option}: the model has no rows with the ids {some_names(list(map(repr, unknown)))}; its "
+                f"{option}: the model has no rows with the ids {format_names(list(map(repr, unknown)))}; its "
                 f"ids are {', '.join(map(repr, list(known)[:3]))} and so on (fit --id names the id column)."
             )
         return [known[name] for name in names]
@@ -188,9 +197,9 @@ class FittedModel:
         """Return the names of the labels in each set, strongest first."""
         return [tuple(self.labels[k] for k in columns) for columns in outputs.columns]
 
-    def guaranteed_sets(self, promise: Promise, X: Rows) -> list[tuple[str, ...] | None]:
+    def guaranteed_sets(self, fitted_guarantee: FittedGuarantee, X: Rows) -> list[tuple[str, ...] | None]:
         """Return label sets that satisfy a guarantee, by name; None for rows without a useful one."""
-        sets = self.call(partial(self.estimator.predict_sets, guarantee=promise), X)
+        sets = self.call(partial(self.estimator.predict_sets, guarantee=fitted_guarantee), X)
         return [None if each is None else tuple(map(str, each)) for each in sets]
 
     def probabilities_of(self, outputs: Outputs, sets: Sequence[tuple[str, ...]]) -> list[list[float]]:
@@ -204,7 +213,7 @@ class FittedModel:
         classes = self._classes
         for name in labels:
             if name not in classes:
-                named = some_names([repr(label) for label in self.labels])
+                named = format_names([repr(label) for label in self.labels])
                 raise typer.BadParameter(f"--label: the model has no label {name!r}; it has {named}.")
         chosen = [classes[name] for name in labels] or None
         return self.call(partial(self.estimator.explain, top=top, labels=chosen), X)
@@ -224,20 +233,20 @@ class LabeledRows(Dataset):
     unknown: UnknownLabels | None = None
 
 
-def partial_sets_of(data: Dataset) -> list[set[str] | Partial]:
-    """Return the label sets of a data set, by name; `Partial` if some labels of a row are unknown."""
-    known = label_sets_of(data)
-    sets: list[set[str] | Partial] = [*known]
+def partial_sets_of(data: Dataset) -> list[set[str] | PartialLabels]:
+    """Return the label sets of a data set, by name; `PartialLabels` if some labels of a row are unknown."""
+    known = extract_label_sets(data)
+    sets: list[set[str] | PartialLabels] = [*known]
     unknown = getattr(data, "unknown", None)
     if unknown is not None:
         names = np.array([str(name) for name in data.label_names], dtype=object)
         for row in np.flatnonzero(unknown.open_rows).tolist():
             open_names = set(names[unknown.entries[[row]].indices].tolist())
-            sets[row] = Partial(known[row], set(names.tolist()) - known[row] - open_names)
+            sets[row] = PartialLabels(known[row], set(names.tolist()) - known[row] - open_names)
     return sets
 
 
-def label_sets_of(data: Dataset) -> list[set[str]]:
+def extract_label_sets(data: Dataset) -> list[set[str]]:
     """Return the label sets of a data set, by name."""
     names = [str(name) for name in data.label_names]
     bounds = zip(data.Y.indptr[:-1], data.Y.indptr[1:], strict=True)
@@ -246,7 +255,7 @@ def label_sets_of(data: Dataset) -> list[set[str]]:
 
 def named_columns(data: Dataset) -> Rows:
     """Return X as a frame with the names of its columns, if it has any."""
-    if isinstance(data.feature_names, Numbered):
+    if isinstance(data.feature_names, NumberedNames):
         return data.X
     columns = list(data.feature_names)
     if sp.issparse(data.X):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Names are written out so that --help needs no import of the packages that define them;
 # tests/cli/test_imports.py compares both.
-Format = Literal[
+FormatOption = Literal[
     "arff", "svmlight", "xmc", "parquet", "npz", "npy", "csv", "excel", "jsonl", "json"
 ]  # those of FORMATS, then those of TABLE_FORMATS
 CRITERIA = ("hamming_loss", "one_error", "coverage", "ranking_loss", "average_precision")
@@ -44,9 +44,9 @@ _kind = partial(
 _row = partial(typer.Option, rich_help_panel="Rows of a table")
 
 
-Model = Annotated[Path, typer.Argument(help="A model file written by fit.")]
-Rows = Annotated[Path, typer.Argument(help="Input file. Label columns, if present, are ignored.")]
-LabeledData = Annotated[str, typer.Argument(help="A labeled file, or the name of a data set.")]
+ModelArgument = Annotated[Path, typer.Argument(help="A model file written by fit.")]
+RowsArgument = Annotated[Path, typer.Argument(help="Input file. Label columns, if present, are ignored.")]
+LabeledDataArgument = Annotated[str, typer.Argument(help="A labeled file, or the name of a data set.")]
 IndexBase = Annotated[
     int | None, typer.Option(min=0, max=1, help="Index of the first feature in an svmlight file.")
 ]
@@ -92,7 +92,7 @@ class Reading:
     missing: Annotated[
         Literal["mean", "median", "most_frequent"] | None, _data(help="Value to impute for missing features.")
     ] = None
-    format: Annotated[Format | None, _data(help="File format; detected by default.")] = None
+    format: Annotated[FormatOption | None, _data(help="File format; detected by default.")] = None
     encoding: Annotated[
         str | None, _data(help="Encoding of a text file, such as latin-1; detected by default.")
     ] = None
@@ -297,7 +297,7 @@ class Levels:
         return found
 
 
-def check_columns(columns: Iterable[Hashable], wanted: Mapping[str, str | None], where: object) -> None:
+def check_named_columns(columns: Iterable[Hashable], wanted: Mapping[str, str | None], where: object) -> None:
     """Check that a table has the columns that options name; `wanted` has names by option."""
     columns = list(columns)
     for option, name in wanted.items():
@@ -314,7 +314,7 @@ def parse_criteria(text: str) -> list[str]:
     sets = {"paper": (), "usual": _USUAL, "all": MORE_CRITERIA}
     if text in sets:
         return [*CRITERIA, *sets[text]]
-    names = split_names(text)
+    names = split_option(text)
     for name in names:
         if name not in CRITERIA and name not in MORE_CRITERIA:
             try:
@@ -327,6 +327,6 @@ def parse_criteria(text: str) -> list[str]:
     return names
 
 
-def split_names(text: str) -> list[str]:
+def split_option(text: str) -> list[str]:
     """Return the distinct names in a list with commas."""
     return list(dict.fromkeys(filter(None, (name.strip() for name in text.split(",")))))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from simlabel._utils.progress import Listener, shown_progress
+from simlabel._utils.progress import Listener, progress_bar
 from simlabel.cli import _options as options
 from simlabel.cli._console import command, note, say
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simlabel._utils.validation import Rows
     from simlabel.cli._models import FittedModel
     from simlabel.cli._rows import RowSource
-    from simlabel.guarantees import Guarantee, Promise
+    from simlabel.guarantees import FittedGuarantee, Guarantee
 
 _ENDINGS = {".csv": "csv", ".xlsx": "xlsx", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _CLUSTER_ROWS = 8192  # rows per request to a cluster: a task should compute longer than it travels
@@ -113,14 +113,14 @@ class Cluster:
                 client = find_client(self.cluster)
                 stack.callback(client.close)
             say(f"dashboard: {client.dashboard_link}")
-            estimator.change_engine(DaskEngine(client, on_block=on_block))
+            estimator.set_engine(DaskEngine(client, on_block=on_block))
             yield _CLUSTER_ROWS
 
 
 @command
 def predict(
-    model: options.Model,
-    data: options.Rows,
+    model: options.ModelArgument,
+    data: options.RowsArgument,
     *,
     target: Output,
     levels: options.Levels,
@@ -151,16 +151,16 @@ def predict(
     predictions = _Predictions(fitted, source, kind, target.separator or fitted.separator or ";", data.name)
     with (
         cluster.computing(fitted.estimator, predictions.on_block) as size,
-        shown_progress("predicting", announced=False) as predictions.progress,
+        progress_bar("predicting", announced=False) as predictions.progress,
     ):
-        promise = None if guarantee is None else fitted.estimator.guarantee(guarantee)
-        rows = predictions.rows(header, promise, size)
+        fitted_guarantee = None if guarantee is None else fitted.estimator.guarantee(guarantee)
+        rows = predictions.rows(header, fitted_guarantee, size)
         write_table(target.output, kind, header, rows, spreadsheet_safe=target.spreadsheet_safe)
     source.report()
     if predictions.warning:
         say(f"warning: {predictions.warning}")
-    if promise is not None:
-        note(str(promise))
+    if fitted_guarantee is not None:
+        note(str(fitted_guarantee))
     if str(target.output) != "-":
         say(f"wrote {predictions.done:,} rows to {target.output}")
 
@@ -190,16 +190,20 @@ class _Predictions:
                 f"the label {clash!r} contains the separator {separator!r}; choose another with --separator."
             )
 
-    def rows(self, header: Sequence[str], promise: Promise | None, size: int | None) -> Iterator[list[Any]]:
+    def rows(
+        self, header: Sequence[str], fitted_guarantee: FittedGuarantee | None, size: int | None
+    ) -> Iterator[list[Any]]:
         """Yield the cells of each row."""
         for X in self._source.blocks(size):
             self._now = X.shape[0]
-            columns = self._columns(X, promise, header)
+            columns = self._columns(X, fitted_guarantee, header)
             yield from zip(*(columns[name] for name in header), strict=True)
             self.done += self._now
             self._show_progress(0)
 
-    def _columns(self, X: Rows, promise: Promise | None, header: Sequence[str]) -> dict[str, Sequence[Any]]:
+    def _columns(
+        self, X: Rows, fitted_guarantee: FittedGuarantee | None, header: Sequence[str]
+    ) -> dict[str, Sequence[Any]]:
         from simlabel.tables import join
 
         fitted = self._fitted
@@ -208,8 +212,8 @@ class _Predictions:
         sets: Sequence[Any] = fitted.sets(outputs)
         columns: dict[str, Sequence[Any]] = {"row": range(self.done, self.done + self._now)}
         columns |= self._source.names(X)
-        if promise is not None:
-            sets = fitted.guaranteed_sets(promise, X)
+        if fitted_guarantee is not None:
+            sets = fitted.guaranteed_sets(fitted_guarantee, X)
             columns["abstained"] = ["yes" if each is None else "no" for each in sets]
             sets = [each or () for each in sets]
         likely = fitted.probabilities_of(outputs, sets)

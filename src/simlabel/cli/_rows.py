@@ -14,10 +14,10 @@ import pandas as pd
 import scipy.sparse as sp
 import typer
 
-from simlabel._utils.text import some_names
+from simlabel._utils.text import format_names
 from simlabel._utils.validation import Rows
 from simlabel.cli._console import note, say
-from simlabel.cli._options import Reading, check_columns, split_names
+from simlabel.cli._options import Reading, check_named_columns, split_option
 from simlabel.datasets import (
     TABLE_FORMATS,
     DatasetError,
@@ -28,13 +28,13 @@ from simlabel.datasets import (
     read_table,
     table_chunks,
 )
-from simlabel.labels import Partial
-from simlabel.tables import LISTS, Cell, TableEncoder, table_cells, yes_or_no
+from simlabel.labels import PartialLabels
+from simlabel.tables import LISTS, Cell, TableEncoder, parse_bool, table_cells
 
 BLOCK = 256  # rows that are predicted at once, always: results must not depend on how a file is read
 _PROBLEMS = 5  # unreadable lines that are listed
 
-LabelCell = Cell | set[str] | Partial
+LabelCell = Cell | set[str] | PartialLabels
 
 
 class MatrixRows:
@@ -179,12 +179,12 @@ class LabelSource:
     ) -> LabelSource:
         """Find the label columns that the options name, else those that are named as known labels."""
         if reading.label_column is not None:
-            check_columns(columns, {"--label-column": reading.label_column}, path)
+            check_named_columns(columns, {"--label-column": reading.label_column}, path)
             return cls(path, reading.label_column)
         if reading.labels is not None:
-            several = split_names(reading.labels)
+            several = split_option(reading.labels)
             for name in several:
-                check_columns(columns, {"--labels": name}, path)
+                check_named_columns(columns, {"--labels": name}, path)
         elif reading.label_prefix is not None:
             several = [name for name in columns if name.startswith(reading.label_prefix)]
             if not several:
@@ -211,7 +211,7 @@ class LabelSource:
     def _truths(self, name: str, column: pd.Series, lines: Sequence[int]) -> list[bool | None]:
         found: list[bool | None] = []
         for cell, line in zip(column_cells(column), lines, strict=True):
-            truth = False if cell is None and self.empty_is_zero else yes_or_no(cell)
+            truth = False if cell is None and self.empty_is_zero else parse_bool(cell)
             if truth is None and cell is not None:
                 what = f"expected 0 or 1 in the label column {name!r}, or an empty cell if it is unknown"
                 raise DatasetError(f"{what}; found {str(cell)[:40]!r}", self.path, line)
@@ -224,7 +224,7 @@ class LabelSource:
         if not present and not absent:
             return None
         is_known = len(present) + len(absent) == len(cells) and not self.is_partial
-        return present if is_known else Partial(present, absent)
+        return present if is_known else PartialLabels(present, absent)
 
 
 def column_cells(column: pd.Series) -> list[Cell]:
@@ -295,14 +295,14 @@ def _blocks(chunks: Iterable[Rows], size: int | None) -> Iterator[Rows]:
         pending.append(chunk)
         count += chunk.shape[0]
         while count >= size:
-            whole = stacked(pending)
+            whole = stack_rows(pending)
             yield whole[:size]
             pending, count = [whole[size:]], count - size
     if count:
-        yield stacked(pending)
+        yield stack_rows(pending)
 
 
-def stacked(parts: Sequence[Rows]) -> Rows:
+def stack_rows(parts: Sequence[Rows]) -> Rows:
     """Concatenate rows of one type."""
     if len(parts) == 1:
         return parts[0]
@@ -321,7 +321,7 @@ def all_rows(source: RowSource, path: object) -> Rows:
     parts = list(source.blocks())
     check_rows(len(parts), path)
     source.report()
-    return stacked(parts)
+    return stack_rows(parts)
 
 
 def check_rows(count: int, path: object) -> None:
@@ -330,7 +330,7 @@ def check_rows(count: int, path: object) -> None:
         raise typer.BadParameter(f"{path} has no rows: give a file with rows below the column names.")
 
 
-def check_ids(cells: Sequence[Cell], lines: Sequence[int], column: str, path: object) -> None:
+def check_unique_ids(cells: Sequence[Cell], lines: Sequence[int], column: str, path: object) -> None:
     """Check that ids are distinct and not empty; an error names the lines of the file."""
     places: dict[Cell, list[int]] = {}
     for cell, line in zip(cells, lines, strict=True):
@@ -341,13 +341,13 @@ def check_ids(cells: Sequence[Cell], lines: Sequence[int], column: str, path: ob
             f"omit --id: the ids are then row numbers."
         )
     duplicates = [
-        f"{cell!r} (lines {some_names(list(map(str, found)))})"
+        f"{cell!r} (lines {format_names(list(map(str, found)))})"
         for cell, found in places.items()
         if len(found) > 1
     ]
     if duplicates:
         raise ValueError(
-            f"{path}: column {column!r} has duplicate ids: {some_names(duplicates)}. Remove the duplicates, "
-            f"or give each row its own id. If rows with the same id belong together, fit with "
+            f"{path}: column {column!r} has duplicate ids: {format_names(duplicates)}. Remove the "
+            f"duplicates, or give each row its own id. If rows with the same id belong together, fit with "
             f"--group-column {column!r} instead of --id."
         )

@@ -74,7 +74,7 @@ def serve(
     if table is not None:
         try:
             server.check_table(table, imported)
-        except server.DeskError as error:
+        except server.ServerError as error:
             raise typer.BadParameter(f"--import {table}: {error}") from None
     server.serve(desk, show_address, host, port, accept_above, table, imported, log, say, behind_proxy)
 

@@ -3,7 +3,7 @@
 from simlabel._utils.rows import open_rows
 from simlabel.datasets._catalog import OPENML, OpenMLSet, data_folder, listed_sets, river_file
 from simlabel.datasets._csv import CsvRecords, check_delimiter
-from simlabel.datasets._dataset import DEVELOPMENT, TEST, TRAIN, Dataset, Numbered
+from simlabel.datasets._dataset import DEVELOPMENT, TEST, TRAIN, Dataset, NumberedNames
 from simlabel.datasets._errors import DatasetError, check_regular
 from simlabel.datasets._excel import Sheet
 from simlabel.datasets._format import FORMATS, FeatureChunks, Format, detect_format, find_format
@@ -23,7 +23,7 @@ __all__ = [
     "FORMATS",
     "detect_format",
     "find_format",
-    "Numbered",
+    "NumberedNames",
     "Format",
     "read_table",
     "table_chunks",

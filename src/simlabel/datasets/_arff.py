@@ -14,7 +14,15 @@ import arff
 import numpy as np
 
 from simlabel.datasets._arff_header import Header, read_header, unescape, without_comment
-from simlabel.datasets._columns import TRUTH, Attribute, Block, Missing, SourceTable, blocks, read_columns
+from simlabel.datasets._columns import (
+    TRUTH,
+    Attribute,
+    CellBlock,
+    Missing,
+    SourceTable,
+    cell_blocks,
+    read_columns,
+)
 from simlabel.datasets._dataset import Dataset, set_name, stem
 from simlabel.datasets._errors import DatasetError, check_regular, quote
 from simlabel.datasets._format import NAMES, Format, split_names
@@ -53,7 +61,7 @@ def _table(
     header: Header, lines: Iterator[tuple[int, str]], path: Path, n_rows: int | None = None
 ) -> SourceTable:
     rows = _ArffRows(lines, len(header.attributes), path)
-    found = blocks(rows, len(header.attributes), n_rows)
+    found = cell_blocks(rows, len(header.attributes), n_rows)
     if rows.sparse:
         limit = max(_IMPLIED_ALWAYS, path.stat().st_size) if n_rows is None else None
         found = _with_implied(found, header.attributes, path, limit)
@@ -61,8 +69,8 @@ def _table(
 
 
 def _with_implied(
-    found: Iterator[Block], attributes: Sequence[Attribute], path: Path, limit: int | None
-) -> Iterator[Block]:
+    found: Iterator[CellBlock], attributes: Sequence[Attribute], path: Path, limit: int | None
+) -> Iterator[CellBlock]:
     """Add the cells that sparse rows leave out and that are not 0: the first values of nominal attributes."""
     first = {j: attribute.values[0] for j, attribute in enumerate(attributes) if attribute.values}
     implied = {j: value for j, value in first.items() if TRUTH.get(value.lower()) != 0}
@@ -82,7 +90,7 @@ def _with_implied(
             absent = np.setdiff1d(np.arange(n_rows), rows, assume_unique=True)
             added = np.full(len(absent), value, dtype=object)
             columns[j] = np.concatenate([rows, absent]), np.concatenate([values, added])
-        yield Block(block.lines, ((j, *cells) for j, cells in columns.items()))
+        yield CellBlock(block.lines, ((j, *cells) for j, cells in columns.items()))
 
 
 class _ArffRows:

@@ -14,7 +14,7 @@ from urllib.error import URLError
 import numpy as np
 from sklearn.datasets import fetch_openml
 
-from simlabel.datasets._columns import Attribute, Block, Missing, SourceTable, read_columns
+from simlabel.datasets._columns import Attribute, CellBlock, Missing, SourceTable, read_columns
 from simlabel.datasets._csv import CSV
 from simlabel.datasets._dataset import TEST, TRAIN, Dataset, LabelColumns, part_number, set_name, stem
 from simlabel.datasets._errors import DatasetError
@@ -124,7 +124,7 @@ def listed_sets(folder: Path) -> Iterator[tuple[str, Files]]:
             yield name, files
 
 
-def ways_to_obtain(name: str, failures: list[str]) -> str:
+def how_to_obtain(name: str, failures: list[str]) -> str:
     """Describe how a missing data set can be obtained."""
     folder = os.environ.get(FOLDER)
     state = f"it is {folder}" if folder else "it is not set"
@@ -171,7 +171,7 @@ def fetch(name: str, *, missing: Missing = "error") -> Dataset:
     )
     attributes = [Attribute(str(column)) for column in frame.columns]
     table = SourceTable(
-        Path(source), attributes, lambda _: iter([Block(range(1, len(frame) + 1), cells)]), in_lines=False
+        Path(source), attributes, lambda _: iter([CellBlock(range(1, len(frame) + 1), cells)]), in_lines=False
     )
     dataset = read_columns(table, LabelColumns(tuple(map(str, fetched.target_names))), missing, name)
     found = [dataset.n_rows, dataset.n_attributes, dataset.n_labels]

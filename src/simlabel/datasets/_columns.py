@@ -10,21 +10,18 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
 
-from simlabel._utils.advice import DataWarning, advise
-from simlabel._utils.validation import FloatArray, IntArray, Rows
+from simlabel._utils.advice import DataWarning, warn_user
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows
 from simlabel.datasets._dataset import Dataset, LabelColumns, label_matrix
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.tables import list_form, split
 
 Missing = Literal["error", "mean", "median", "most_frequent"]
-Array = npt.NDArray[Any]
-# names of columns; row, column and number of each entry, or one column or number for all
-Entries = tuple[list[str], IntArray, IntArray, FloatArray]
+ColumnEntries = tuple[list[str], IntArray, IntArray, FloatArray]
 
 TRUTH = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 LARGEST_INDEX = 2**31 - 2  # so that the number of columns is a 32-bit integer too
@@ -43,7 +40,7 @@ class Attribute(NamedTuple):
     line: int | None = None
 
 
-class Block(NamedTuple):
+class CellBlock(NamedTuple):
     """Some rows of a table, column by column.
 
     Attributes
@@ -56,7 +53,7 @@ class Block(NamedTuple):
     """
 
     lines: Sequence[int]
-    columns: Iterable[tuple[int, IntArray, Array]]
+    columns: Iterable[tuple[int, IntArray, AnyArray]]
 
 
 @dataclass
@@ -79,7 +76,7 @@ class SourceTable:
 
     path: Path
     attributes: Sequence[Attribute]
-    blocks: Callable[[Sequence[int] | None], Iterator[Block]]
+    blocks: Callable[[Sequence[int] | None], Iterator[CellBlock]]
     sparse: bool = False
     typed: bool = True
     in_lines: bool = True
@@ -110,7 +107,7 @@ def finite_number(text: str) -> float:
     return number
 
 
-def finite_numbers(texts: Array) -> FloatArray | None:
+def finite_numbers(texts: AnyArray) -> FloatArray | None:
     """Return all texts as numbers, converted at once; None unless all are finite numbers."""
     try:
         numbers = texts.astype(np.float64)
@@ -132,7 +129,9 @@ def is_truth(values: Iterable[str]) -> bool:
     return None not in truths and len(set(truths)) == len(truths)
 
 
-def parsed(values: Array, parse: Callable[[Any], float], fail: Callable[[int, Any], Exception]) -> FloatArray:
+def parsed(
+    values: AnyArray, parse: Callable[[Any], float], fail: Callable[[int, Any], Exception]
+) -> FloatArray:
     """Parse each distinct object once; NaN for a missing one.
 
     Parameters
@@ -158,7 +157,9 @@ def parsed(values: Array, parse: Callable[[Any], float], fail: Callable[[int, An
     return numbers[codes]
 
 
-def blocks(records: Iterable[tuple[int, Any]], width: int, rows: int | None = None) -> Iterator[Block]:
+def cell_blocks(
+    records: Iterable[tuple[int, Any]], width: int, rows: int | None = None
+) -> Iterator[CellBlock]:
     """Collect rows, lists of cells or dicts of them by position, in blocks of `rows`."""
     lines, cells, size = array("q"), [], 0
     for line, record in records:
@@ -166,13 +167,13 @@ def blocks(records: Iterable[tuple[int, Any]], width: int, rows: int | None = No
         cells.append(record)
         size += len(record)
         if len(lines) == rows or (rows is None and size >= _BLOCK_CELLS):
-            yield Block(lines, _by_column(cells, width))
+            yield CellBlock(lines, _by_column(cells, width))
             lines, cells, size = array("q"), [], 0
     if cells:
-        yield Block(lines, _by_column(cells, width))
+        yield CellBlock(lines, _by_column(cells, width))
 
 
-def _by_column(cells: list[Any], width: int) -> Iterator[tuple[int, IntArray, Array]]:
+def _by_column(cells: list[Any], width: int) -> Iterator[tuple[int, IntArray, AnyArray]]:
     if isinstance(cells[0], list):
         rows, table = np.arange(len(cells)), np.array(cells, dtype=object)
         return ((j, rows, table[:, j]) for j in range(width))
@@ -210,7 +211,7 @@ class _Column:
             self.codes = {value: code for code, value in enumerate(values)}
             self._parse = self.codes.__getitem__
 
-    def add(self, start: int, rows: IntArray, values: Array, lines: Sequence[int]) -> None:
+    def add(self, start: int, rows: IntArray, values: AnyArray, lines: Sequence[int]) -> None:
         """Add the cells of a block that begins with row `start`."""
 
         def fail(k: int, value: Any) -> DatasetError:
@@ -269,7 +270,7 @@ class _Column:
         kind = "text" if self._is_numeric is False else "finite number"
         return f"expected a {kind} for {name}{as_before}, {found}"
 
-    def finish(self, all_rows: IntArray) -> Entries | None:
+    def finish(self, all_rows: IntArray) -> ColumnEntries | None:
         """Return the names of the columns of X, and rows, columns and numbers of the entries.
 
         None if the texts identify rows.
@@ -284,7 +285,7 @@ class _Column:
         codes = numbers[known].astype(np.int64)
         n_texts = len(np.unique(codes))
         if n_rows >= _ENOUGH_ROWS and n_texts >= _NEARLY_ALL * n_rows:
-            advise(
+            warn_user(
                 f"column {name!r} is left out: {n_texts:,} different texts in {n_rows:,} rows identify rows "
                 f"and are no use for other rows. Tagger reads the words of texts.",
                 DataWarning,
@@ -355,7 +356,7 @@ def read_columns(
 
 def encode(
     table: SourceTable, choice: LabelColumns | Sequence[int], missing: Missing = "error"
-) -> tuple[list[Entries], int, sp.csr_array, Sequence[str]]:
+) -> tuple[list[ColumnEntries], int, sp.csr_array, Sequence[str]]:
     """Read all rows: return the entries of features, the number of rows, Y and the label names."""
     separator = None
     if isinstance(choice, LabelColumns):
@@ -387,7 +388,7 @@ def encode(
     return features, n_rows, Y, tuple(table.attributes[j].name for j in choice)
 
 
-def joined_columns(features: list[Entries], n_rows: int, n_columns: int, dense: bool) -> Rows:
+def joined_columns(features: list[ColumnEntries], n_rows: int, n_columns: int, dense: bool) -> Rows:
     """Put columns of entries side by side; zeros are left out of a CSR matrix."""
     parts = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
     X, start = np.zeros((n_rows, n_columns) if dense else (0, 0)), 0
@@ -411,7 +412,7 @@ def _split_cells(cells: Sequence[str | list[str]], separator: str, column: str) 
     texts = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
     empty = sum(isinstance(cell, str) for cell in cells) - len(texts)
     if empty:
-        advise(
+        warn_user(
             f"{empty:,} of {len(cells):,} rows have an empty cell in {column!r} and count as rows to which "
             "no label applies: remove them if they are untagged.",
             DataWarning,

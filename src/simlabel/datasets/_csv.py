@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-from simlabel.datasets._columns import Attribute, Missing, SourceTable, blocks, read_columns
+from simlabel.datasets._columns import Attribute, Missing, SourceTable, cell_blocks, read_columns
 from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import NAMES, Format
@@ -38,7 +38,7 @@ def check_delimiter(delimiter: str | None) -> None:
         )
 
 
-def read_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
+def read_csv_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames of texts, with None for empty cells."""
     records = _records(reading)
     names = reading.named(next(records)[1])
@@ -229,7 +229,7 @@ def _open(reading: TableChunks, label_column: str | None = None) -> SourceTable:
             yield line, cells
 
     attributes = [Attribute(name) for name in names]
-    return SourceTable(path, attributes, lambda _: blocks(rows(), len(names), reading.rows), typed=False)
+    return SourceTable(path, attributes, lambda _: cell_blocks(rows(), len(names), reading.rows), typed=False)
 
 
 CSV = Format(

@@ -21,15 +21,21 @@ Split = npt.NDArray[np.int8]
 
 TRAIN, DEVELOPMENT, TEST = 0, 1, 2
 # the names of parts in the names of files
-PARTS = {"train": TRAIN, "dev": DEVELOPMENT, "valid": DEVELOPMENT, "validation": DEVELOPMENT, "test": TEST}
+PART_NAMES = {
+    "train": TRAIN,
+    "dev": DEVELOPMENT,
+    "valid": DEVELOPMENT,
+    "validation": DEVELOPMENT,
+    "test": TEST,
+}
 
 
-class Numbered(Sequence[str]):
+class NumberedNames(Sequence[str]):
     """Names of columns without names: their numbers, as texts that are created on access.
 
     Examples
     --------
-    >>> names = Numbered(2_000_000_000)
+    >>> names = NumberedNames(2_000_000_000)
     >>> names[7], names[-1], names[:3]
     ('7', '1999999999', ('0', '1', '2'))
     """
@@ -49,7 +55,7 @@ class Numbered(Sequence[str]):
         return str(found) if isinstance(found, int) else tuple(map(str, found))
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Numbered):
+        if isinstance(other, NumberedNames):
             return len(self) == len(other)
         return isinstance(other, tuple) and len(self) == len(other) and tuple(self) == other
 
@@ -160,7 +166,7 @@ class Dataset:
         return "; " + " + ".join(f"{count} {word}" for word, count in counts if count)
 
 
-_PART = re.compile(rf"[-_.]({'|'.join(PARTS)})(?=(?:-sparse)?$)", re.IGNORECASE)  # as Mulan names files
+_PART = re.compile(rf"[-_.]({'|'.join(PART_NAMES)})(?=(?:-sparse)?$)", re.IGNORECASE)  # as Mulan names files
 
 
 def stem(path: Path) -> str:
@@ -195,7 +201,7 @@ def part_number(path: Path) -> int | None:
     (2, None)
     """
     found = _PART.search(stem(path))
-    return None if found is None else PARTS[found[1].lower()]
+    return None if found is None else PART_NAMES[found[1].lower()]
 
 
 def join_parts(parts: Sequence[tuple[int, Dataset]]) -> Dataset:
@@ -277,17 +283,17 @@ class LabelColumns:
                 f"(one column of lists). The columns are {quote(', '.join(names), 300)}",
                 path,
             )
-        wanted = list(self.labels or ()) if self.label_column is None else [self.label_column]
+        requested = list(self.labels or ()) if self.label_column is None else [self.label_column]
         if self.label_prefix is not None:
-            wanted = [name for name in names if name.startswith(self.label_prefix)]
-            if not wanted:
+            requested = [name for name in names if name.startswith(self.label_prefix)]
+            if not requested:
                 raise DatasetError(f"expected columns that begin with {quote(self.label_prefix)}", path, 1)
         position = {name: j for j, name in enumerate(names)}
-        absent = [name for name in wanted if name not in position]
-        if absent or not wanted:
+        absent = [name for name in requested if name not in position]
+        if absent or not requested:
             expected = f"label columns {', '.join(map(quote, absent))}"
             raise DatasetError(f"expected {expected}, found {quote(', '.join(names), 300)}", path, 1)
-        return sorted({position[name] for name in wanted})
+        return sorted({position[name] for name in requested})
 
 
 def label_matrix(lists: Iterable[Sequence[Any]]) -> tuple[sp.csr_array, Sequence[Any]]:

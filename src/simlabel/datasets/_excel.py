@@ -12,16 +12,16 @@ from typing import IO, Any
 import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, check_memory, quote
-from simlabel.datasets._reading import POINTER, Cell, Record, TableChunks, as_cell
+from simlabel.datasets._reading import POINTER, RawCell, Record, TableChunks, as_cell
 
 # bounds of the format; a damaged sheet may claim any number of rows
-_MOST_ROWS, _MOST_COLUMNS, _LONGEST = 1 << 20, 1 << 14, 32_767
+_MAX_ROWS, _MAX_COLUMNS, _LONGEST = 1 << 20, 1 << 14, 32_767
 _EXACT = 1 << 53  # numbers of a sheet are floats: larger integers are written as texts
 # the value of a cell whose formula failed
 _FAILED = frozenset(["#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"])
 
 
-def read_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
+def read_excel_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames of texts, numbers and booleans; dates as ISO texts; None for empty cells.
 
     Formulas have the values that the workbook stores; a failed one is None.
@@ -52,8 +52,8 @@ def _frames(workbook: Any, reading: TableChunks) -> Iterator[pd.DataFrame]:
     sheets = {sheet.title: sheet for sheet in workbook.worksheets}
     title = next(iter(sheets), None) if reading.sheet is None else reading.sheet
     if title is None or title not in sheets:
-        wanted = "a sheet" if title is None else f"a sheet {quote(title)}"
-        what = f"expected {wanted}, found {quote(', '.join(sheets) or 'none', 300)}"
+        requested = "a sheet" if title is None else f"a sheet {quote(title)}"
+        what = f"expected {requested}, found {quote(', '.join(sheets) or 'none', 300)}"
         raise DatasetError(what, reading.path)
     others = f" of {len(sheets)}" if len(sheets) > 1 else ""
     reading.notes.append(f"sheet {quote(title)}{others}")
@@ -71,9 +71,9 @@ def _records(sheet: Any, reading: TableChunks) -> Iterator[Record]:
     """Yield the rows that are not empty, without the empty cells at their ends."""
     padding = 0
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-        if number > _MOST_ROWS:
-            raise DatasetError(f"expected at most {_MOST_ROWS:,} rows in a sheet", reading.path)
-        cells: list[Cell] = [None if cell in _FAILED else as_cell(cell) for cell in row]
+        if number > _MAX_ROWS:
+            raise DatasetError(f"expected at most {_MAX_ROWS:,} rows in a sheet", reading.path)
+        cells: list[RawCell] = [None if cell in _FAILED else as_cell(cell) for cell in row]
         while cells and cells[-1] is None:
             cells.pop()
         padding += len(row) - len(cells)
@@ -110,11 +110,11 @@ class Sheet:
     def append(self, row: Sequence[Any]) -> None:
         """Add a row of texts, numbers, booleans and None."""
         self._rows += 1
-        if self._rows > _MOST_ROWS or len(row) > _MOST_COLUMNS:
-            found = f"{self._rows:,} rows" if self._rows > _MOST_ROWS else f"{len(row):,} columns"
+        if self._rows > _MAX_ROWS or len(row) > _MAX_COLUMNS:
+            found = f"{self._rows:,} rows" if self._rows > _MAX_ROWS else f"{len(row):,} columns"
             raise ValueError(
-                f"a sheet of an xlsx file holds at most {_MOST_ROWS:,} rows, including the line of names, "
-                f"and {_MOST_COLUMNS:,} columns, got {found}; write CSV, JSON lines or Parquet."
+                f"a sheet of an xlsx file holds at most {_MAX_ROWS:,} rows, including the line of names, "
+                f"and {_MAX_COLUMNS:,} columns, got {found}; write CSV, JSON lines or Parquet."
             )
         self._sheet.append([self._converted(cell, column) for column, cell in enumerate(row, start=1)])
 

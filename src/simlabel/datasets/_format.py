@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import AnyArray, FloatArray, Rows
 from simlabel.datasets._columns import (
     TRUTH,
     WIDE,
-    Array,
-    Entries,
+    ColumnEntries,
     SourceTable,
     finite_number,
     finite_numbers,
@@ -27,7 +26,7 @@ from simlabel.datasets._errors import DatasetError, check_regular, quote
 from simlabel.datasets._text import open_bytes
 
 NAMES = "names with commas between"  # how a user gives the labels of a table
-_MOST_NAMED = 5  # absent columns that an error names
+_MAX_NAMED = 5  # absent columns that an error names
 _HEAD = 1 << 16  # bytes from which the format is detected
 Features = Sequence[str] | int  # names, or only their number if the model has no names
 
@@ -227,7 +226,7 @@ class FeatureChunks:
         columns = self._find_columns(table.names)
         dense = not table.sparse and self.width <= WIDE * max(1, len(table.attributes))
         for block in table.blocks(list(columns)):
-            entries: list[Entries] = []
+            entries: list[ColumnEntries] = []
             for j, rows, values in block.columns:
                 if j not in columns:
                     continue
@@ -270,8 +269,8 @@ class FeatureChunks:
                 covered |= set(categories[name].values())
         absent = dict.fromkeys(name.partition("=")[0] for name, k in position.items() if k not in covered)
         if absent:
-            listed = ", ".join(map(quote, list(absent)[:_MOST_NAMED]))
-            more = f" and {len(absent) - _MOST_NAMED} more" if len(absent) > _MOST_NAMED else ""
+            listed = ", ".join(map(quote, list(absent)[:_MAX_NAMED]))
+            more = f" and {len(absent) - _MAX_NAMED} more" if len(absent) > _MAX_NAMED else ""
             raise DatasetError(
                 f"expected the columns that the model was fitted on; {listed}{more} not found among "
                 f"{quote(', '.join(names), 300)}",
@@ -279,7 +278,9 @@ class FeatureChunks:
             )
         return found
 
-    def _place(self, feature: int | dict[str, int], values: Array, fail: Any) -> tuple[Array, FloatArray]:
+    def _place(
+        self, feature: int | dict[str, int], values: AnyArray, fail: Any
+    ) -> tuple[AnyArray, FloatArray]:
         """Return the features and the numbers of the cells of a column."""
         is_number = isinstance(feature, int)
         places = {} if isinstance(feature, int) else feature

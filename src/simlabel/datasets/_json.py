@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._reading import Cell, Record, TableChunks, as_cell
+from simlabel.datasets._reading import RawCell, Record, TableChunks, as_cell
 from simlabel.datasets._text import find_encoding, text_lines
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # the number of an object, and its cells by name, or what is wrong with it
-Entry = tuple[int, dict[str, Cell] | str]
+Entry = tuple[int, dict[str, RawCell] | str]
 
 
 def read_lines(reading: TableChunks) -> Iterator[pd.DataFrame]:
@@ -80,7 +80,7 @@ def _frames(reading: TableChunks, entries: Callable[[], Iterator[Entry]]) -> Ite
     yield from reading.frames(names, rows())
 
 
-def _cells(item: Any) -> dict[str, Cell] | str:
+def _cells(item: Any) -> dict[str, RawCell] | str:
     """Return the cells of an object by name, or what is wrong with it."""
     if isinstance(item, dict):
         return {name: as_cell(cell) for name, cell in item.items()}

@@ -20,11 +20,11 @@ from simlabel.datasets._catalog import (
     data_folder,
     fetch,
     find_parts,
+    how_to_obtain,
     listed_sets,
     looks_like_path,
     river_file,
     sets_in,
-    ways_to_obtain,
 )
 from simlabel.datasets._csv import CSV
 from simlabel.datasets._dataset import Dataset, join_parts, stem
@@ -183,14 +183,14 @@ def _by_name(name: str, format: str | None, fixed_split: bool, options: dict[str
             return fetch(name, **options)
         except DatasetError as error:
             failures.append(str(error))
-    raise DatasetError(ways_to_obtain(name, failures))
+    raise DatasetError(how_to_obtain(name, failures))
 
 
 def _spellings(name: str, sets: Iterable[str]) -> Iterator[str]:
     """Yield the matching names of sets, also with Mulan's ending for sparse rows and in other letter case."""
-    for wanted in (name, f"{name}-sparse"):
-        yield from (each for each in sets if each == wanted)
-        yield from (each for each in sets if each.lower() == wanted.lower())
+    for requested in (name, f"{name}-sparse"):
+        yield from (each for each in sets if each == requested)
+        yield from (each for each in sets if each.lower() == requested.lower())
 
 
 def _read(path: Path, format: str | None, options: dict[str, Any]) -> Dataset:

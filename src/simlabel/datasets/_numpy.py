@@ -17,17 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.rows import open_rows
-from simlabel._utils.validation import Rows, check_sparse
-from simlabel.datasets._columns import LARGEST_INDEX, Attribute, Block, SourceTable, encode
+from simlabel._utils.validation import AnyArray, Rows, check_sparse
+from simlabel.datasets._columns import LARGEST_INDEX, Attribute, CellBlock, SourceTable, encode
 from simlabel.datasets._dataset import (
     TEST,
     Dataset,
     LabelColumns,
-    Numbered,
+    NumberedNames,
     Split,
     label_matrix,
     set_name,
@@ -38,7 +37,6 @@ from simlabel.datasets._format import FeatureChunks, Format
 from simlabel.datasets._table import read_table
 from simlabel.datasets._text import numbered_lines
 
-Array = npt.NDArray[Any]
 Labels = tuple[sp.csr_array, Sequence[str]]
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, TypeError, SyntaxError, KeyError)
@@ -86,7 +84,7 @@ class _Archive:
     def __init__(self, file: Any, path: Path, max_gib: float | None) -> None:
         self._file, self._path, self._max_gib = file, path, max_gib
 
-    def _array(self, key: str, kinds: str, ndim: int) -> Array:
+    def _array(self, key: str, kinds: str, ndim: int) -> AnyArray:
         """Read an array of one of the `kinds` of dtype, with `ndim` axes."""
         if key not in self._file:
             found = ", ".join(sorted(self._file))
@@ -135,7 +133,7 @@ class _Archive:
     def _names(self, key: str, count: int) -> Sequence[str]:
         """Read names of columns; their numbers if the archive has none."""
         if key not in self._file:
-            return Numbered(count)
+            return NumberedNames(count)
         names = self._array(key, "U", 1)
         if len(names) != count:
             raise self._error(f"{count} {key}, found {len(names)}")
@@ -224,12 +222,14 @@ def read_npy(
     return _labeled(set_name(path), X, file, path, separator, max_gib)
 
 
-def _labeled(name: str, X: Array, file: Path, path: Path, separator: str, max_gib: float | None) -> Dataset:
+def _labeled(
+    name: str, X: AnyArray, file: Path, path: Path, separator: str, max_gib: float | None
+) -> Dataset:
     """Return rows with the labels of a file."""
     Y, label_names = _read_labels(file, separator, max_gib)
     if Y.shape[0] != X.shape[0]:
         raise DatasetError(f"expected labels for {X.shape[0]} rows, found {Y.shape[0]}", file)
-    return Dataset(name, X, Y, label_names, Numbered(X.shape[1]), source=str(path))
+    return Dataset(name, X, Y, label_names, NumberedNames(X.shape[1]), source=str(path))
 
 
 def _open_arrays(files: Path | list[Path], path: Path) -> Rows:
@@ -241,7 +241,7 @@ def _open_arrays(files: Path | list[Path], path: Path) -> Rows:
         raise DatasetError(what, path) from None
 
 
-def _check_rows(rows: Any, path: Path) -> Array:
+def _check_rows(rows: Any, path: Path) -> AnyArray:
     """Read rows as finite numbers, float32 or float64."""
     X = np.asarray(rows)
     if X.dtype.kind not in "biuf":
@@ -286,7 +286,7 @@ def _read_labels(file: Path, separator: str, max_gib: float | None) -> Labels:
             raise DatasetError(f"expected an array of 0 and 1, as numpy saves it; {error}", file) from None
         if Y.ndim != 2 or Y.dtype.kind not in "biuf":
             raise DatasetError(f"expected a matrix of 0 and 1, found {Y.dtype} of shape {Y.shape}", file)
-        return _check_labels(np.asarray(Y), file), Numbered(Y.shape[1])
+        return _check_labels(np.asarray(Y), file), NumberedNames(Y.shape[1])
     if file.suffix == ".txt":
         return label_matrix(split_labels(line, separator) for _, line in numbered_lines(file, max_gib))
     # skipped rows would shift the labels of the others
@@ -295,7 +295,7 @@ def _read_labels(file: Path, separator: str, max_gib: float | None) -> Labels:
     frame, rows = read.frame, np.arange(len(read.frame))
     columns = ((j, rows, frame.iloc[:, j].to_numpy(object)) for j in range(frame.shape[1]))
     attributes = [Attribute(str(name)) for name in frame.columns]
-    table = SourceTable(file, attributes, lambda _: iter([Block(read.lines, columns)]))
+    table = SourceTable(file, attributes, lambda _: iter([CellBlock(read.lines, columns)]))
     column = LabelColumns(label_column=attributes[0].name, separator=separator)
     return encode(table, column if len(attributes) == 1 else range(len(attributes)))[2:]
 

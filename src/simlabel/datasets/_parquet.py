@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from simlabel._utils.validation import Rows
-from simlabel.datasets._columns import Array, Attribute, Block, Missing, SourceTable, read_columns
+from simlabel._utils.validation import AnyArray, Rows
+from simlabel.datasets._columns import Attribute, CellBlock, Missing, SourceTable, read_columns
 from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError, check_memory, quote
 from simlabel.datasets._format import NAMES, FeatureChunks, Format
@@ -98,7 +98,7 @@ def _objects(column: pa.ChunkedArray) -> Iterator[Any]:
         yield from (None if code is None else distinct[code] for code in array.indices.to_pylist())
 
 
-def read_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
+def read_parquet_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames whose types are those of the file, the same in every chunk."""
     path, start = reading.path, 0
     with _opened(path) as file:
@@ -170,21 +170,23 @@ def read_parquet(
 
 
 def _table(file: pq.ParquetFile, path: Path, rows: int | None, max_gib: float | None) -> SourceTable:
-    def blocks(used: Sequence[int] | None) -> Iterator[Block]:
+    def blocks(used: Sequence[int] | None) -> Iterator[CellBlock]:
         start = 1
         for part in _parts(file, path, rows, max_gib):
             if used is None:
                 _check_texts(part, path, max_gib)
             at = np.arange(part.num_rows)
             positions = range(part.num_columns) if used is None else used
-            yield Block(range(start, start + len(at)), ((j, at, _values(part.column(j))) for j in positions))
+            yield CellBlock(
+                range(start, start + len(at)), ((j, at, _values(part.column(j))) for j in positions)
+            )
             start += len(at)
 
     attributes = [Attribute(str(name)) for name in file.schema_arrow.names]
     return SourceTable(path, attributes, blocks, in_lines=False)
 
 
-def _values(column: pa.ChunkedArray) -> Array:
+def _values(column: pa.ChunkedArray) -> AnyArray:
     """Return numbers, NaN if missing, or objects."""
     kind = column.type
     if pa.types.is_boolean(kind):

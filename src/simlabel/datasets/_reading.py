@@ -20,8 +20,8 @@ from simlabel._utils.files import memory_limit, too_large
 from simlabel._utils.validation import is_missing
 from simlabel.datasets._errors import DatasetError, quote
 
-Cell = str | int | float | bool | list[str] | None
-Record = tuple[int, list[Cell]]  # the line of a row, and its cells
+RawCell = str | int | float | bool | list[str] | None
+Record = tuple[int, list[RawCell]]  # the line of a row, and its cells
 POINTER, _OBJECT = 8, 56  # bytes of a cell in a column, and of its text or number
 _PROBLEM = 256  # bytes of a problem
 _NAME = 160  # bytes of the name of a column in all tables that hold it
@@ -82,7 +82,7 @@ class TableChunks:
 
     def frames(self, names: Sequence[str], records: Iterable[Record]) -> Iterator[pd.DataFrame]:
         """Yield frames of objects, at least one; short rows are filled up, and long ones are skipped."""
-        block: list[list[Cell]] = []
+        block: list[list[RawCell]] = []
         start = taken = skipped = 0
         for line, found in records:
             if len(found) == 1 < len(names) and found[0] is None:
@@ -138,7 +138,7 @@ class TableChunks:
         raise DatasetError(f"as a table it {message}", self.path)
 
 
-def _frame(block: list[list[Cell]], names: Sequence[str], start: int) -> pd.DataFrame:
+def _frame(block: list[list[RawCell]], names: Sequence[str], start: int) -> pd.DataFrame:
     index = pd.RangeIndex(start, start + len(block))
     return pd.DataFrame(block, index=index, columns=list(names), dtype=object)
 
@@ -148,7 +148,7 @@ def filled(text: str) -> str | None:
     return text if text and not text.isspace() else None
 
 
-def as_cell(value: Any) -> Cell:
+def as_cell(value: Any) -> RawCell:
     """Convert a typed value: dates become ISO texts, nested values JSON; others are unchanged.
 
     Examples
@@ -169,7 +169,7 @@ def as_cell(value: Any) -> Cell:
     return _text(value)
 
 
-def plain_cell(value: Any) -> Cell:
+def plain_cell(value: Any) -> RawCell:
     """Return a cell of a frame as JSON can hold it; None if it is missing or not finite.
 
     Examples
@@ -180,7 +180,7 @@ def plain_cell(value: Any) -> Cell:
     value = value.item() if isinstance(value, np.generic) else value
     if is_missing(value) or (isinstance(value, float) and math.isinf(value)):
         return None
-    cell: Cell = value
+    cell: RawCell = value
     return cell
 
 

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.validation import Rows
 from simlabel.datasets._columns import LARGEST_INDEX, finite_number
-from simlabel.datasets._dataset import Dataset, Numbered, label_matrix, set_name
+from simlabel.datasets._dataset import Dataset, NumberedNames, label_matrix, set_name
 from simlabel.datasets._errors import DatasetError, check_columns, quote
 from simlabel.datasets._format import FeatureChunks, Format, Head
 from simlabel.datasets._text import numbered_lines
@@ -146,7 +146,7 @@ def read_svmlight(
     if X.nnz and X.indices.min() > 0 and zero_based is not True:
         X = sp.csr_array((X.data, X.indices - 1, X.indptr), shape=(X.shape[0], X.shape[1] - 1))
     Y, names = label_matrix(labels)
-    return Dataset(set_name(path), X, Y, tuple(map(str, names)), Numbered(X.shape[1]), source=str(path))
+    return Dataset(set_name(path), X, Y, tuple(map(str, names)), NumberedNames(X.shape[1]), source=str(path))
 
 
 def _svmlight_lines(path: Path, max_gib: float | None) -> Iterator[tuple[int, str]]:
@@ -221,7 +221,7 @@ def read_xmc(path: Path, *, max_gib: float | None = None) -> Dataset:
     if X.shape[0] != n_rows:
         message = f"expected {n_rows} rows, as the first line says, found {X.shape[0]}"
         raise DatasetError(message, path, line)
-    return Dataset(set_name(path), X, Y, Numbered(n_labels), Numbered(n_features), source=str(path))
+    return Dataset(set_name(path), X, Y, NumberedNames(n_labels), NumberedNames(n_features), source=str(path))
 
 
 def _xmc_lines(path: Path, max_gib: float | None) -> Iterator[tuple[int, str]]:

@@ -17,13 +17,13 @@ import pandas as pd
 from simlabel._utils.text import for_spreadsheet
 from simlabel.datasets import _csv, _excel, _json, _parquet
 from simlabel.datasets._errors import DatasetError, check_regular
-from simlabel.datasets._reading import Cell, TableChunks, TableProblem, plain_cell
+from simlabel.datasets._reading import RawCell, TableChunks, TableProblem, plain_cell
 from simlabel.datasets._text import guess_encoding, open_bytes
 
 _HEAD = 1 << 12  # bytes from which the format is detected
 _WRITTEN = ("csv", "jsonl", "xlsx")
 _PAGE = 500  # rows in a piece
-Rows = Iterable[Sequence[Any]]
+RowCells = Iterable[Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,15 @@ class TableFormat:
 TABLE_FORMATS: dict[str, TableFormat] = {
     one.name: one
     for one in (
-        TableFormat("parquet", "Parquet", _parquet.read_frames, "PAR1"),
-        TableFormat("excel", "an Excel workbook (xlsx)", _excel.read_frames, "PK\x03\x04", ("sheet",)),
+        TableFormat("parquet", "Parquet", _parquet.read_parquet_frames, "PAR1"),
+        TableFormat("excel", "an Excel workbook (xlsx)", _excel.read_excel_frames, "PK\x03\x04", ("sheet",)),
         TableFormat(
             "jsonl", "JSON with an object on each line", _json.read_lines, r'\s*\{\s*["}]', ("encoding",)
         ),
         TableFormat("json", "a JSON array of objects", _json.read_array, r"\s*\[\s*[\]{]", ("encoding",)),
-        TableFormat("csv", "CSV with a line of names", _csv.read_frames, options=("delimiter", "encoding")),
+        TableFormat(
+            "csv", "CSV with a line of names", _csv.read_csv_frames, options=("delimiter", "encoding")
+        ),
     )
 }
 
@@ -118,7 +120,7 @@ class TableFile:
     problems: tuple[TableProblem, ...]
     lines: Sequence[int]
 
-    def records(self) -> Iterator[dict[str, Cell]]:
+    def records(self) -> Iterator[dict[str, RawCell]]:
         """Yield rows as dicts that JSON can hold: cell by name of the column, None if it is missing."""
         names = [str(name) for name in self.frame.columns]
         for row in self.frame.itertuples(index=False, name=None):
@@ -248,7 +250,7 @@ def table_chunks(
 
 
 def table_pieces(
-    names: Sequence[str], rows: Rows, format: str = "csv", *, spreadsheet_safe: bool = True
+    names: Sequence[str], rows: RowCells, format: str = "csv", *, spreadsheet_safe: bool = True
 ) -> Iterator[bytes]:
     """Write a table as pieces of a file, one after the other; rows are consumed on demand.
 
@@ -282,13 +284,13 @@ def table_pieces(
     return (_csv_pages if format == "csv" else _workbook)(_flat(row, shown) for row in chain([names], rows))
 
 
-def _json_lines(names: Sequence[str], rows: Rows) -> Iterator[bytes]:
+def _json_lines(names: Sequence[str], rows: RowCells) -> Iterator[bytes]:
     for page in _pages(rows):
         objects = (dict(zip(names, row, strict=True)) for row in page)
         yield "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in objects).encode()
 
 
-def _csv_pages(rows: Rows) -> Iterator[bytes]:
+def _csv_pages(rows: RowCells) -> Iterator[bytes]:
     for page in _pages(rows):
         stream = io.StringIO()
         records = _csv.CsvRecords(stream)
@@ -297,7 +299,7 @@ def _csv_pages(rows: Rows) -> Iterator[bytes]:
         yield stream.getvalue().encode()
 
 
-def _workbook(rows: Rows) -> Iterator[bytes]:
+def _workbook(rows: RowCells) -> Iterator[bytes]:
     sheet, out = _excel.Sheet(), io.BytesIO()
     try:
         for row in rows:
@@ -313,7 +315,7 @@ def _flat(row: Sequence[Any], shown: Callable[[str], str]) -> list[Any]:
     return [shown(cell) if isinstance(cell, str) else cell for cell in texts]
 
 
-def _pages(rows: Rows) -> Iterator[list[Sequence[Any]]]:
+def _pages(rows: RowCells) -> Iterator[list[Sequence[Any]]]:
     remaining = iter(rows)
     while page := list(islice(remaining, _PAGE)):
         yield page

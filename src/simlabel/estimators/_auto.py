@@ -75,7 +75,7 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
         Number of threads; None for all cores.
     random_state : int, RandomState or None
         For the choice of rows.
-    absent : None, "unknown" or PresenceOnly
+    unlabeled : None, "unknown" or PositiveUnlabeled
         As in `SMLClassifier`.
     hierarchy : None, str, dict or Hierarchy
         As in `SMLClassifier`.
@@ -119,7 +119,7 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
         engine: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
-        absent: Any = None,
+        unlabeled: Any = None,
         hierarchy: Any = None,
     ) -> None:
         self.criterion = criterion
@@ -131,7 +131,7 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
         self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.absent = absent
+        self.unlabeled = unlabeled
         self.hierarchy = hierarchy
 
     def _check_training_rows(self, X: Any) -> Rows:
@@ -149,11 +149,11 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
         n_steps = rounds.n_steps(configurations) + rounds.work + last
         with progress("choosing", n_steps, self.verbose) as advance:
             ranking = rounds.run(configurations, advance)
-            best, self.tried_ = ranking[0], leaderboard(ranking)
+            best, self.trials_ = ranking[0], leaderboard(ranking)
             relevant = best_with_relevance(ranking, rounds) if self.configurations is None else None
             if relevant is not None:
                 best, record = relevant
-                self.tried_ = (record, *self.tried_)
+                self.trials_ = (record, *self.trials_)
             advance(rounds.work)
             normalizer, influence = best.configuration.normalizer, self._influence(best, batch)
             chosen = chosen_classifier(self, best.similarity, normalizer, influence, rule, trials.seed)
@@ -169,7 +169,7 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
     def _configurations(self, batch: Batch) -> list[Configuration]:
         if self.configurations is not None:
             return _checked_configurations(self.configurations)
-        return default_configurations(batch.X, plain=not can_be_mixed(batch, self.absent))
+        return default_configurations(batch.X, plain=not can_be_mixed(batch, self.unlabeled))
 
     def _rule(self) -> LabelRule:
         """Return the label rule; one that is given by its name is tuned for the criterion, if it can be."""
@@ -187,7 +187,7 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
         inducing = influence.n_inducing(len(batch.weights))
         if inducing is not None and linear_form(trial.similarity, trial.best.references.X) is not None:
             inducing = None  # solved for all rows without a matrix of all pairs
-        mixing, vocabulary = can_be_mixed(batch, self.absent), is_vocabulary(batch.X)
+        mixing, vocabulary = can_be_mixed(batch, self.unlabeled), is_vocabulary(batch.X)
         return Ridge(influence.penalty, inducing, mixing=mixing, vocabulary=vocabulary)
 
     @property
@@ -216,7 +216,7 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
         scores on different rows do not compare. Scores of losses are negative.
         """
         check_is_fitted(self)
-        criterion, tried = criterion_of(self.criterion), self.tried_
+        criterion, tried = criterion_of(self.criterion), self.trials_
         params = [{name: one[name] for name in ("normalizer", "similarity", "influence")} for one in tried]
         scores = np.array([one[criterion.name] for one in tried], dtype=np.float64)
         errors = [one["standard_error"] for one in tried]
@@ -231,7 +231,7 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
         check_is_fitted(self)
         import pandas as pd
 
-        return pd.DataFrame(list(self.tried_))
+        return pd.DataFrame(list(self.trials_))
 
 
 def default_configurations(X: Rows, *, plain: bool = True) -> list[Configuration]:

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.advice import DataWarning, PredictionWarning, advise
-from simlabel._utils.text import element, escaped, for_terminal, html_table, some_names
-from simlabel._utils.validation import Rows
-from simlabel.labels import LabelSpace, odd_name
+from simlabel._utils.advice import DataWarning, PredictionWarning, warn_user
+from simlabel._utils.text import element, escaped, for_terminal, format_names, html_table
+from simlabel._utils.validation import IntArray, Rows
+from simlabel.labels import LabelSpace, suspicious_name
 from simlabel.metrics import find_criterion
-from simlabel.model import Model, told_probabilities
+from simlabel.model import Model, describe_probabilities
 from simlabel.model.inspection import row_keys
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def describe(estimator: Any, model: Model) -> Description:
 
     tables = []
     if model.encoder is not None:
-        columns, leaf = model.encoder.to_frame(), model.number_rbf
+        columns, leaf = model.encoder.to_frame(), model.numeric_rbf
         if leaf is not None:  # numbers weigh as much as their RBF
             columns.loc[columns["kind"].isin(["number", "date"]), "weight"] = leaf.factor
         tables.append(("Columns", columns))
@@ -101,7 +100,7 @@ def describe(estimator: Any, model: Model) -> Description:
     counts = np.bincount(Y.indices, minlength=len(names))
     order = np.argsort(-counts, kind="stable").tolist()
     known = frozenset(names)
-    labels = [(names[k], int(counts[k]), odd_name(names[k], known)) for k in order]
+    labels = [(names[k], int(counts[k]), suspicious_name(names[k], known)) for k in order]
     tables.append(("Labels", pd.DataFrame(labels, columns=["label", "rows", "looks wrong"])))
     if hasattr(estimator, "leaderboard_"):
         tables.append(("What was tried", estimator.leaderboard_))
@@ -121,7 +120,10 @@ def _facts(estimator: Any, model: Model) -> Iterator[tuple[str, str]]:
     if model.labels.kind != "single":
         yield "label rule", repr(model.rule)
     yield "calibration", repr(model.calibration)
-    yield "probabilities", told_probabilities(model, estimator.calibration).removeprefix("probabilities are ")
+    yield (
+        "probabilities",
+        describe_probabilities(model, estimator.calibration).removeprefix("probabilities are "),
+    )
     named = {"label column": "label_column_", "label separator": "label_separator_", "title": "title_column_"}
     for what, name in named.items():
         if getattr(estimator, name, None) is not None:
@@ -137,12 +139,12 @@ def _facts(estimator: Any, model: Model) -> Iterator[tuple[str, str]]:
 
 def _similarity(model: Model) -> str:
     """Describe the similarity, and for a table how numbers are compared."""
-    similarity, leaf = model.scorer.stages.similarity, model.number_rbf
+    similarity, leaf = model.scorer.stages.similarity, model.numeric_rbf
     if leaf is not None:
         return f"inner products, and numbers and dates also by RBF(gamma={leaf.similarity.gamma:.4g})"
-    if not model.compares_by_words or model.encoder is None:
+    if not model.uses_term_products or model.encoder is None:
         return repr(similarity)
-    return "inner products" + ", numbers and dates as splines" * bool(len(model.encoder.number_slots))
+    return "inner products" + ", numbers and dates as splines" * bool(len(model.encoder.numeric_slots))
 
 
 def warn_about_equal_sets(model: Model, X: Rows, sets: sp.csr_array) -> None:
@@ -167,7 +169,7 @@ def warn_about_equal_sets(model: Model, X: Rows, sets: sp.csr_array) -> None:
     top = int(np.argmax(counts))
     if counts[top] < _NEARLY_ALL * n:
         return
-    same = _set_keys(references.settled_Y, codes) == found[top]
+    same = _set_keys(references.imputed_Y, codes) == found[top]
     share = float(references.weights[same].sum() / references.weights.sum())
     if share > _USUAL or not _is_uninformative(model, X[:_FEWEST_QUERIES]):
         return
@@ -175,14 +177,14 @@ def warn_about_equal_sets(model: Model, X: Rows, sets: sp.csr_array) -> None:
     names = [repr(name) for name in model.labels.classes[np.sort(labels)].tolist()]
     learned = model.scorer.stages.influence.learned
     change = "normalizer='zscore'" if learned else "normalizer='zscore', influence='ridge'"
-    advise(
-        f"nearly all rows get the same labels, {some_names(names) or 'no label'}, which {share:.0%} of the "
+    warn_user(
+        f"nearly all rows get the same labels, {format_names(names) or 'no label'}, which {share:.0%} of the "
         f"labeled rows have: the model hardly tells rows apart. Try {change} or AutoSMLClassifier().",
         PredictionWarning,
     )
 
 
-def _set_keys(Y: sp.csr_array, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _set_keys(Y: sp.csr_array, codes: IntArray) -> IntArray:
     """Return a number for each label set, whatever the order of its labels."""
     return np.asarray(sp.csr_array((np.ones(Y.nnz, np.int64), Y.indices, Y.indptr), Y.shape) @ codes)
 
@@ -195,17 +197,17 @@ def _is_uninformative(model: Model, X: Rows) -> bool:
     outputs, references = model.outputs(X), model.scorer.references
     if not outputs.weights.any():
         return True
-    usual = references.settled_Y.T @ references.weights / references.weights.sum()
-    difference = float(np.abs(outputs.probabilities - usual).mean())
-    return difference <= _LITTLE * float((2.0 * usual * (1.0 - usual)).mean())
+    base_rate = references.imputed_Y.T @ references.weights / references.weights.sum()
+    difference = float(np.abs(outputs.probabilities - base_rate).mean())
+    return difference <= _LITTLE * float((2.0 * base_rate * (1.0 - base_rate)).mean())
 
 
 def warn_about_unknown(labels: LabelSpace, y: Any, n_rows: int) -> None:
     """Warn that some rows of a test set have labels that the model does not know."""
     known = set(labels.classes.tolist())
     names = [repr(name) for name in labels.read(y)[0].classes.tolist() if name not in known]
-    advise(
+    warn_user(
         f"{n_rows:,} of the rows have labels that the model does not know, and count as wrong: "
-        f"{some_names(names)}. Add them with partial_fit, or correct their spelling.",
+        f"{format_names(names)}. Add them with partial_fit, or correct their spelling.",
         DataWarning,
     )

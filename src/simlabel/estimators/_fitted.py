@@ -11,21 +11,35 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel._utils.rows import group_codes, n_rows
-from simlabel._utils.threads import held_to, within_n_jobs
-from simlabel._utils.validation import FloatArray, Rows, check_groups, check_same_length
+from simlabel._utils.rows import encode_groups, n_rows
+from simlabel._utils.threads import limit_n_jobs, respects_n_jobs
+from simlabel._utils.validation import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Rows,
+    check_groups,
+    check_same_length,
+)
 from simlabel.estimators._description import Description, describe, warn_about_equal_sets, warn_about_unknown
 from simlabel.estimators._problem import check_rows, check_table, client_of, fetch_labels
-from simlabel.guarantees import Fresh, Grounds, Guarantee, PickedRowsWarning, Promise
+from simlabel.guarantees import CalibrationData, FittedGuarantee, Guarantee, HeldOutRows, SelectionBiasWarning
 from simlabel.metrics import Truth, exact_rows
-from simlabel.model import Model, Notes, Outputs, check_learned, one_thread_changes, told_probabilities
-from simlabel.model.inspection import advise_on_copies
+from simlabel.model import (
+    Model,
+    Outputs,
+    PendingRows,
+    check_learned,
+    describe_probabilities,
+    lock_for_changes,
+)
+from simlabel.model.inspection import warn_about_duplicates
 from simlabel.model.persistence import Writer, model_state, write_file
 from simlabel.rules import binary_margin
 from simlabel.sums import Plan
@@ -39,8 +53,8 @@ SAVED = (
     "label_separator_",
     "title_column_",
     "label_column_",
-    "tried_",
-    "n_picked_",
+    "trials_",
+    "n_queried_",
 )
 
 
@@ -51,7 +65,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     engine: Any
     _model: Model
     tuning_: TuningResult
-    n_picked_: int  # rows that `suggest` picked and `partial_fit` added; only set if there are some
+    n_queried_: int  # rows that `suggest` picked and `partial_fit` added; only set if there are some
     label_column_: str  # set by the command line
     _suggested: set[bytes]
 
@@ -65,7 +79,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         self.weighting_, self.influence_ = stages.weighting, stages.influence
         self.label_rule_, self.calibration_ = model.rule, model.calibration
         self.sketch_, self.encoder_ = scorer.sketch, model.encoder
-        self.recorded_ = stages.recorded
+        self.label_frequency_ = stages.label_frequency
         self.n_references_ = scorer.references.n_rows
 
     @contextmanager
@@ -74,7 +88,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
         If the change fails, nothing has changed. Other threads see either the old state or the new one.
         """
-        with one_thread_changes(self), held_to(getattr(self, "n_jobs", None), type(self).__name__):
+        with lock_for_changes(self), limit_n_jobs(getattr(self, "n_jobs", None), type(self).__name__):
             changed = copy.copy(self)
             yield changed
             self.__dict__ = changed.__dict__
@@ -110,7 +124,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return fetch_labels(y, client_of(self.engine))
 
     @property
-    def ids_(self) -> npt.NDArray[Any]:
+    def ids_(self) -> AnyArray:
         """Ids of the labeled instances, (n_references,)."""
         return self._fitted_model.scorer.references.ids
 
@@ -118,17 +132,17 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def plan_(self) -> Plan:
         """Plan of a prediction for as many queries as there are references."""
         plan = self._fitted_model.scorer.plan(self.n_references_)
-        return replace(plan, reasons=(*plan.reasons, told_probabilities(self._model, self.calibration)))
+        return replace(plan, reasons=(*plan.reasons, describe_probabilities(self._model, self.calibration)))
 
-    @within_n_jobs
-    def outputs(self, X: Any, notes: Notes | None = None) -> Outputs:
+    @respects_n_jobs
+    def outputs(self, X: Any, pending: PendingRows | None = None) -> Outputs:
         """Return label sets, label weights and probabilities of X from one pass over the references.
 
         Parameters
         ----------
         X : as in `predict`
         notes : Notes, optional
-            Result of `noted`: labeled rows that are not learned yet, but count in sets and probabilities.
+            Result of `pending_rows`: labeled rows that count before they are learned.
 
         Returns
         -------
@@ -150,16 +164,16 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         index = X.index if hasattr(X, "iloc") else None
         model, X = self._check_queries(X)
-        if notes is None:
+        if pending is None:
             outputs = model.outputs(X)
             warn_about_equal_sets(model, X, outputs.sets)
         else:
-            notes.check(model)
-            outputs = model.outputs(X, notes)
+            pending.check(model)
+            outputs = model.outputs(X, pending)
         return replace(outputs, index=index)
 
-    @within_n_jobs
-    def make_ready(self) -> Self:
+    @respects_n_jobs
+    def warm_up(self) -> Self:
         """Precompute the reference sums so that single-row predictions are fast.
 
         `fit` does this. After loading or changing a model, a single query sums over all references until
@@ -169,15 +183,15 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         --------
         >>> from simlabel import SMLClassifier
         >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
-        >>> model.partial_fit([[0.1, 0.9]], [{"trees"}]).make_ready().predict([[0.2, 0.9]])
+        >>> model.partial_fit([[0.1, 0.9]], [{"trees"}]).warm_up().predict([[0.2, 0.9]])
         [{'trees'}]
         """
         scorer = self._fitted_model.scorer
         if scorer.sketch is None:
-            scorer.stages.engine.ready(scorer.prepared, [scorer.job])
+            scorer.stages.engine.warm_up(scorer.prepared, [scorer.job])
         return self
 
-    @within_n_jobs
+    @respects_n_jobs
     def label_weights(self, X: Any) -> FloatArray:
         """Return the paper's f_k(x), (n_queries, n_labels), on which label rules and explanations rest.
 
@@ -194,7 +208,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.label_weights(X)
 
-    @within_n_jobs
+    @respects_n_jobs
     def decision_function(self, X: Any) -> FloatArray:
         """Return scores that rank labels as `label_weights` does and compare between queries.
 
@@ -221,7 +235,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return binary_margin(model.label_weights(X))
         return model.decisions(X)
 
-    @within_n_jobs
+    @respects_n_jobs
     def predict(self, X: Any) -> Any:
         """Predict label sets, in the form of the y that was passed to `fit`."""
         index = X.index if hasattr(X, "iloc") else None  # of a list or tuple, index is a method
@@ -235,8 +249,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         warn_about_equal_sets(model, X, Y)
         return model, Y
 
-    @within_n_jobs
-    def predict_sets(self, X: Any, guarantee: Guarantee | Promise | None = None) -> list[Any]:
+    @respects_n_jobs
+    def predict_sets(self, X: Any, guarantee: Guarantee | FittedGuarantee | None = None) -> list[Any]:
         """Predict label sets as tuples of names, strongest first.
 
         Parameters
@@ -244,7 +258,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         X : as in `predict`
         guarantee : Recall, Precision, LabelCoverage, SetCoverage or Promise, optional
             Property that the sets must have, from `simlabel.guarantees`. It is computed in each call; for
-            several calls, compute a `Promise` once with the method `guarantee`.
+            several calls, compute a `FittedGuarantee` once with the method `guarantee`.
 
         Returns
         -------
@@ -265,14 +279,16 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if guarantee is not None:
             _, rows = self._check_queries(X)
-            return self._promise(guarantee).sets(rows)
+            return self._resolve_guarantee(guarantee).sets(rows)
         model, Y = self._label_sets(X)
         names = model.labels.classes.tolist()
         ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
         return [tuple(names[k] for k in Y.indices[start:stop]) for start, stop in ends]
 
-    @within_n_jobs
-    def guarantee(self, guarantee: Guarantee, X: Any = None, y: Any = None, groups: Any = None) -> Promise:
+    @respects_n_jobs
+    def guarantee(
+        self, guarantee: Guarantee, X: Any = None, y: Any = None, groups: Any = None
+    ) -> FittedGuarantee:
         """Compute a guarantee for this model, for any number of calls of `predict_sets`.
 
         It holds for the current model: compute it again after `partial_fit` or `forget`.
@@ -299,11 +315,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         >>> from simlabel.similarities import RBF
         >>> X = [[i / 40, 1.0] for i in range(20)] + [[1.0, i / 40] for i in range(20)]
         >>> model = SMLClassifier(RBF(2.0)).fit(X, [{"sea"}] * 20 + [{"trees"}] * 20)
-        >>> promise = model.guarantee(LabelCoverage(0.9))
-        >>> print(promise)
+        >>> fitted_guarantee = model.guarantee(LabelCoverage(0.9))
+        >>> print(fitted_guarantee)
         Whenever a label is true, it is in the set with a probability of at least 0.9, each label by itself
         (full conformal, 40 rows).
-        >>> model.predict_sets([[0.1, 1.0]], guarantee=promise), promise.exact
+        >>> model.predict_sets([[0.1, 1.0]], guarantee=fitted_guarantee), fitted_guarantee.exact
         ([('sea',)], True)
         """
         check_is_fitted(self)
@@ -314,19 +330,19 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         guarantee.check()
         if (X is None) != (y is None):
             raise ValueError("guarantee: pass both X and y, held-out labeled rows, or neither.")
-        picked: int = getattr(self, "n_picked_", 0)
+        picked: int = getattr(self, "n_queried_", 0)
         if X is None and picked:
             warnings.warn(
                 f"{picked:,} of the labeled rows were picked by suggest, so they are not a random sample and "
                 f"the guarantee may not hold. Pass rows to guarantee that were drawn at random.",
-                PickedRowsWarning,
+                SelectionBiasWarning,
                 stacklevel=3,
             )
         held_out = None if X is None else self._held_out_rows(X, y, groups)
-        return guarantee.promise(Grounds(self._model, self._tuned_parameters, held_out))
+        return guarantee.calibrate(CalibrationData(self._model, self._tuned_parameters, held_out))
 
-    def _promise(self, guarantee: Guarantee | Promise) -> Promise:
-        if not isinstance(guarantee, Promise):
+    def _resolve_guarantee(self, guarantee: Guarantee | FittedGuarantee) -> FittedGuarantee:
+        if not isinstance(guarantee, FittedGuarantee):
             return self.guarantee(guarantee)
         if guarantee.model is not self._model:
             raise ValueError(
@@ -335,7 +351,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             )
         return guarantee
 
-    def _held_out_rows(self, X: Any, y: Any, groups: Any) -> Fresh:
+    def _held_out_rows(self, X: Any, y: Any, groups: Any) -> HeldOutRows:
         model, rows = self._check_queries(X)
         Y, unknown = model.labels.encode(y)
         check_same_length(n_rows(rows), Y, "y")
@@ -345,20 +361,20 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
                 f"so no set can contain it. Add the label with partial_fit, or drop such rows."
             )
         names = check_groups(groups, n_rows(rows))
-        return Fresh(rows, Y, None if names is None else group_codes(names))
+        return HeldOutRows(rows, Y, None if names is None else encode_groups(names))
 
     @property
     def _tuned_parameters(self) -> tuple[str, ...]:
         """Names of what was chosen on the labeled rows."""
         return tuple(self.tuning_.parameters) if hasattr(self, "tuning_") else ()
 
-    @within_n_jobs
-    def predict_set_size(self, X: Any) -> npt.NDArray[np.int64]:
+    @respects_n_jobs
+    def predict_set_size(self, X: Any) -> IntArray:
         """Predict the number of labels, (n_queries,)."""
         model, X = self._check_queries(X)
         return model.set_sizes(X)
 
-    @within_n_jobs
+    @respects_n_jobs
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each label, (n_queries, n_labels); `plan_` says if it is calibrated.
 
@@ -369,7 +385,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.probabilities(X)
 
-    @within_n_jobs
+    @respects_n_jobs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows whose predicted label set is exactly right, where it is known."""
         model, X = self._check_queries(X)
@@ -378,7 +394,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         if foreign.any():
             warn_about_unknown(model.labels, y, int(foreign.sum()))
         if n_rows(X) != model.scorer.references.n_rows:  # otherwise the training score is wanted
-            advise_on_copies(model, X)
+            warn_about_duplicates(model, X)
         sets = model.label_sets(X)
         warn_about_equal_sets(model, X, sets)
         exact = exact_rows(Truth(Y, None if unknown is None else unknown.entries), sets)
@@ -403,7 +419,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         diagram: str = super()._html_repr()
         return diagram + self.describe()._repr_html_() if self.__sklearn_is_fitted__() else diagram
 
-    def _absent_labels(self) -> npt.NDArray[np.bool_]:
+    def _absent_labels(self) -> BoolArray:
         """Return which labels no labeled row has, for scorers."""
         Y = self._model.scorer.references.Y
         return np.bincount(Y.indices, minlength=Y.shape[1]) == 0
@@ -417,7 +433,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    @within_n_jobs
+    @respects_n_jobs
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, for `simlabel.load`.
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import n_rows, spaced_rows, take_rows
-from simlabel._utils.threads import within_n_jobs
-from simlabel._utils.validation import FloatArray, check_number
+from simlabel._utils.rows import evenly_spaced_rows, n_rows, take_rows
+from simlabel._utils.threads import respects_n_jobs
+from simlabel._utils.validation import FloatArray, IntArray, check_number
 from simlabel.estimators._fitted import FittedClassifier
 from simlabel.estimators._problem import row_bytes
 from simlabel.labels import refuse_unknown
 from simlabel.model import (
-    Notes,
-    left_out_scores,
-    left_out_shares,
+    PendingRows,
+    compute_loo_scores,
+    compute_loo_shares,
     refuse_estimates,
     refuse_groups,
     refuse_precomputed,
@@ -30,7 +28,7 @@ from simlabel.model.inspection import (
     contradicting_duplicates,
     data_values,
     explain,
-    left_out_evidence,
+    loo_evidence,
     novelty,
     suggest,
     suspicious_labels,
@@ -67,30 +65,30 @@ class InspectionMixin(FittedClassifier):
         model, X = self._check_queries(X)
         return model.scorer.plan(n_rows(X))
 
-    @within_n_jobs
-    def noted(self, X: Any, y: Any) -> Notes:
+    @respects_n_jobs
+    def pending_rows(self, X: Any, y: Any) -> PendingRows:
         """Return labeled rows in a form that `outputs` can count before they are learned.
 
         Learning is exact, but takes time if there are many labeled rows. Until then these rows add plain
         sums to the probabilities of similar rows. They belong to the current model: create them again after
-        `partial_fit` or `forget`. ``notes + more`` joins them, ``notes.part(positions)`` selects some.
+        `partial_fit` or `forget`. ``pending + more`` joins them, ``pending.part(positions)`` selects some.
 
         Parameters
         ----------
         X, y : as in `partial_fit`
-            Labels may be new. Unknown ones, as of a `simlabel.labels.Partial`, add nothing.
+            Labels may be new. Unknown ones, as of a `simlabel.labels.PartialLabels`, add nothing.
 
         Examples
         --------
         >>> from simlabel import SMLClassifier
         >>> X, y = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [{"sea"}, {"sea"}, {"trees"}]
         >>> model = SMLClassifier("linear", influence="ridge").fit(X, y)
-        >>> model.outputs([[0.1, 0.9]], model.noted([[0.0, 1.0]], [{"moss"}])).names.tolist()
+        >>> model.outputs([[0.1, 0.9]], model.pending_rows([[0.0, 1.0]], [{"moss"}])).names.tolist()
         ['sea', 'trees', 'moss']
         """
-        return Notes.taken(*self._check_queries(X), self._read(y))
+        return PendingRows.taken(*self._check_queries(X), self._read(y))
 
-    @within_n_jobs
+    @respects_n_jobs
     def leave_one_out(self, method: str = "label_weights") -> FloatArray:
         """Return leave-one-out scores of the training rows, (n_references, n_labels).
 
@@ -108,9 +106,9 @@ class InspectionMixin(FittedClassifier):
             raise ValueError(
                 f"leave_one_out: method must be 'label_weights' or 'decision_function', got {method!r}."
             )
-        return (left_out_shares if method == "decision_function" else left_out_scores)(model.scorer)
+        return (compute_loo_shares if method == "decision_function" else compute_loo_scores)(model.scorer)
 
-    @within_n_jobs
+    @respects_n_jobs
     def explain(self, X: Any, top: int | None = None, labels: Any = None) -> Explanation:
         """Return the labeled instances that contributed most to each label of each query.
 
@@ -160,7 +158,7 @@ class InspectionMixin(FittedClassifier):
             title_column=getattr(self, "title_column_", None),
         )
 
-    @within_n_jobs
+    @respects_n_jobs
     def suspicious_labels(self, top: int | None = 100) -> pd.DataFrame:
         """List labels that similar rows contradict, the most doubtful first: probably wrong or missing.
 
@@ -198,7 +196,7 @@ class InspectionMixin(FittedClassifier):
         check_is_fitted(self)
         check_number("suspicious_labels", "top", top, at_least=1, integer=True, also=(None,))
         model, references = self._model, self._model.scorer.references
-        (probabilities, how), knowledge = left_out_evidence(model), references.knowledge
+        (probabilities, how), knowledge = loo_evidence(model), references.knowledge
         title = getattr(self, "title_column_", None)
         shown = None if title is None else partial(titles_of, model, title, references.raw)
         given = references.Y, references.ids, model.labels.classes
@@ -207,8 +205,8 @@ class InspectionMixin(FittedClassifier):
         frame.attrs["evidence"] = how
         return frame
 
-    @within_n_jobs
-    def contradicting_duplicates(self, least: float = 0.95) -> pd.DataFrame:
+    @respects_n_jobs
+    def contradicting_duplicates(self, min_similarity: float = 0.95) -> pd.DataFrame:
         """List pairs of labeled instances that are almost equal but have different label sets.
 
         Parameters
@@ -230,10 +228,10 @@ class InspectionMixin(FittedClassifier):
         0   0      1         1.0           1.0
         """
         refuse_precomputed(self._fitted_model, "contradicting_duplicates")
-        check_number("contradicting_duplicates", "least", least, above=0)
-        return contradicting_duplicates(self._model.scorer.problem, least)
+        check_number("contradicting_duplicates", "min_similarity", min_similarity, above=0)
+        return contradicting_duplicates(self._model.scorer.problem, min_similarity)
 
-    @within_n_jobs
+    @respects_n_jobs
     def data_values(self, criterion: str = "average_precision") -> FloatArray:
         """Return how much each labeled instance improves the scores of the others.
 
@@ -266,7 +264,7 @@ class InspectionMixin(FittedClassifier):
         refuse_unknown(known, "data values are known where all labels are")
         return data_values(model.scorer, criterion)
 
-    @within_n_jobs
+    @respects_n_jobs
     def novelty(self, X: Any) -> FloatArray:
         """Return how dissimilar each query is to the labeled instances, (n_queries,).
 
@@ -285,8 +283,8 @@ class InspectionMixin(FittedClassifier):
         refuse_precomputed(model, "novelty")
         return novelty(model.scorer, model.normalized(X), model.typical_totals)
 
-    @within_n_jobs
-    def suggest(self, X_pool: Any, n: int = 10) -> npt.NDArray[np.int64]:
+    @respects_n_jobs
+    def suggest(self, X_pool: Any, n: int = 10) -> IntArray:
         """Return the unlabeled instances that are most worth labeling.
 
         Each would settle most of the remaining uncertainty: it is similar to many rows of the pool whose
@@ -319,7 +317,7 @@ class InspectionMixin(FittedClassifier):
         doubt = uncertainty(model.probabilities(X))
         scorer = model.scorer
         references = scorer.references
-        known = take_rows(references.X, spaced_rows(references.order, limits().compared_rows))
+        known = take_rows(references.X, evenly_spaced_rows(references.order, limits().compared_rows))
         picked = suggest(doubt, model.normalized(X), known, scorer.stages, n)
         self.__dict__.setdefault("_suggested", set()).update(row_bytes(take_rows(X, picked)))
         return picked

@@ -10,11 +10,11 @@ from simlabel.estimators._sml import SMLClassifier
 from simlabel.estimators._tagger import Tagger
 from simlabel.model.persistence import (
     ModelFileError,
-    Reader,
+    StateReader,
     check_fitted,
+    error_context,
     read_file,
     restored_model,
-    told,
 )
 
 Classifier = SMLClassifier | AutoSMLClassifier | Tagger
@@ -63,14 +63,14 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Classifier:
     [{'trees'}]
     """
     state, arrays = read_file(path, mapped=mmap)
-    with told(arrays.path):
+    with error_context(arrays.path):
         cls = _CLASSES.get(state["class"])
         if cls is None:
             raise ModelFileError(f"it holds a {state['class']}, which this version does not have.")
-        reader = Reader(arrays)
-        with told("params"):
+        reader = StateReader(arrays)
+        with error_context("params"):
             model = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
-        with told("fitted"):
+        with error_context("fitted"):
             fitted = {name: reader.decode(value) for name, value in state["fitted"].items() if name in SAVED}
             check_fitted(fitted)
         model.__dict__ |= fitted

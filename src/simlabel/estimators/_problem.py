@@ -8,7 +8,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -20,13 +19,13 @@ from simlabel._utils.rows import (
     LazyRows,
     as_rows,
     check_lazy,
-    drawn_rows,
     is_collection,
     is_lazy,
     is_remote,
+    sample_rows,
     transformed,
 )
-from simlabel._utils.validation import Rows, check_features, collected
+from simlabel._utils.validation import AnyArray, Rows, check_features, collect_lazy
 from simlabel.labels import refuse_unknown
 from simlabel.model import Batch
 from simlabel.normalizers import Normalizer, fit_normalizer, resolve_normalizer
@@ -71,7 +70,7 @@ def fetch_labels(y: Any, client: Client | None) -> Any:
 
 def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, client: Client | None = None) -> Rows:
     """Check rows of features; set their number and names on the estimator, or compare them."""
-    named = X = collected(X)
+    named = X = collect_lazy(X)
     if is_collection(X):
         named = getattr(X, "_meta", X) if hasattr(X, "columns") else X
         X = dask_module().remote_rows(X, client)
@@ -87,7 +86,7 @@ def check_training_rows(
     estimator: BaseEstimator, X: Any, similarity: Similarity, client: Client | None
 ) -> Rows:
     """Check rows of features, objects, or a square matrix, depending on the similarity."""
-    X = collected(X)
+    X = collect_lazy(X)
     if is_objects(X, similarity):
         X = list(X)
         if not X:
@@ -140,7 +139,7 @@ def make_problem(
     batch: Batch,
     normalizer: Any,
     stages: Stages,
-    names: npt.NDArray[Any] | None,
+    names: AnyArray | None,
     encoder: TableEncoder | None = None,
 ) -> tuple[Normalizer | None, Problem]:
     """Fit the normalizer and the similarity on the rows of a batch.
@@ -167,7 +166,7 @@ def make_problem(
     pairwise = stages.similarity.form == "precomputed"
     weights = batch.weights if (batch.weights != 1.0).any() else None
     unfitted = None if pairwise or not hasattr(X, "shape") else resolve_normalizer(normalizer)
-    Y, unknown = batch.settled
+    Y, unknown = batch.imputed
     if unfitted is not None and unfitted.learns_labels:
         refuse_unknown(unknown, "a normalizer that learns from labels needs all of them")
     fitted = fit_normalizer(unfitted, X, weights, Y)
@@ -179,9 +178,9 @@ def make_problem(
     return fitted, Problem(stages, References(X, batch.Y, batch.weights, *companions, pairwise=pairwise))
 
 
-def can_be_mixed(batch: Batch, absent: Any) -> bool:
+def can_be_mixed(batch: Batch, unlabeled: Any) -> bool:
     """Whether learned scores can become log-odds (`Ridge.mixing`): for label sets without unknown labels."""
-    known = batch.is_complete and absent is None and batch.labels.kind != "single"
+    known = batch.is_complete and unlabeled is None and batch.labels.kind != "single"
     return known and n_copies(batch.weights) >= _FEWEST_MIXED
 
 
@@ -197,12 +196,12 @@ def sample_references(problem: Problem, sampler: Any) -> tuple[Problem, Sampled 
             f"sampler: {stages.weighting!r} depends on whole rows, so its sums cannot be estimated from a "
             f"sample."
         )
-    p = sampler.probabilities(references.X, references.settled_Y)
+    p = sampler.probabilities(references.X, references.imputed_Y)
     if sampler.per_query:
         return problem, Sampled(p, sampler.n, stages.seed, order=references.order)
     rows, scales = draw(p, sampler.n, np.random.default_rng(stages.seed), references.order)
-    gone = np.setdiff1d(np.arange(references.n_rows), rows)
-    references = references.without(gone) if len(gone) else references
+    removed = np.setdiff1d(np.arange(references.n_rows), rows)
+    references = references.without(removed) if len(removed) else references
     # learned influence is solved for the drawn rows as they are
     stages = stages if stages.influence.learned else replace(stages, scales=scales)
     return Problem(stages, references), None
@@ -211,7 +210,7 @@ def sample_references(problem: Problem, sampler: Any) -> tuple[Problem, Sampled 
 def choose_normalizer(
     batch: Batch,
     stages: Stages,
-    names: npt.NDArray[Any] | None,
+    names: AnyArray | None,
     encoder: TableEncoder | None,
     search: Search,
 ) -> tuple[Any, str]:
@@ -225,7 +224,7 @@ def choose_normalizer(
             "normalizer='auto' compares rows in memory, but X is on a cluster: name a normalizer."
         )
     if len(batch.weights) > limits().normalizer_rows:
-        batch = batch.part(drawn_rows(batch.order, limits().normalizer_rows, stages.seed))
+        batch = batch.part(sample_rows(batch.order, limits().normalizer_rows, stages.seed))
     references = make_problem(batch, None, stages, names, encoder)[1].references
     X, similarity = references.X, stages.similarity
     if similarity.form == "precomputed" or not hasattr(X, "shape"):

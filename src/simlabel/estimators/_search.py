@@ -12,13 +12,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from simlabel._utils.limits import limits
 from simlabel._utils.progress import Advance
-from simlabel._utils.rows import drawn_rows, fold_numbers, transformed
-from simlabel._utils.threads import effective_jobs, held_blas
-from simlabel._utils.validation import FloatArray, IntArray
+from simlabel._utils.rows import assign_folds, sample_rows, transformed
+from simlabel._utils.threads import effective_jobs, limit_blas_threads
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray
 from simlabel.estimators._problem import make_problem, shown_normalizer
 from simlabel.metrics import Criterion, Truth
 from simlabel.model import Batch
@@ -32,7 +31,7 @@ from simlabel.ridge import (
 )
 from simlabel.similarities import Similarity, Sum
 from simlabel.sums import AllPairs, Exact, References, prepare, run_tasks
-from simlabel.tuning import LeaveOneOut, TuningResult, Walk, measure_learned, two_sided
+from simlabel.tuning import LeaveOneOut, SearchSchedule, TuningResult, measure_learned, two_sided
 
 _SCREEN_ROWS = 400  # of the first round, with all configurations
 _MIDDLE_ROWS, _MIDDLE = 800, 6  # rows and configurations of the second round, if there are 1,200 rows
@@ -160,7 +159,7 @@ class Trials:
     """
 
     batch: Batch
-    names: npt.NDArray[Any] | None
+    names: AnyArray | None
     search: LeaveOneOut
     n_jobs: int | None
     seed: int
@@ -175,10 +174,10 @@ class Trials:
         """Return trials on a sample of at most so many rows."""
         batch = self.batch
         if self.n_rows > most:
-            batch = batch.part(drawn_rows(batch.order, most, self.seed))
+            batch = batch.part(sample_rows(batch.order, most, self.seed))
         return replace(self, batch=batch, shared={})
 
-    def run(self, configuration: Configuration, walk: Walk) -> Trial:
+    def run(self, configuration: Configuration, walk: SearchSchedule) -> Trial:
         """Tune one configuration on these rows."""
         stages = Stages(
             similarity=configuration.similarity,
@@ -197,12 +196,12 @@ class Trials:
         return Trial(configuration, tuned.problem, tuned.curve, self.n_rows)
 
 
-def _rough(*steps: float) -> Walk:
+def _coarse(*steps: float) -> SearchSchedule:
     """Return a walk of which only the order of the results matters."""
-    return Walk(steps=steps, rough=True, exact_best=False)
+    return SearchSchedule(steps=steps, coarse=True, exact_best=False)
 
 
-_Task = tuple[Configuration, Walk]
+_Task = tuple[Configuration, SearchSchedule]
 
 
 @dataclass(frozen=True)
@@ -248,18 +247,18 @@ class Rounds:
         """Return the trials, the best first: of a configuration the last one on the same rows."""
         groups: dict[str, list[_Task]] = {}  # of one normalizer, which share statistics
         for one in configurations:
-            groups.setdefault(str(one.normalizer), []).append((one, _rough(1.0)))
+            groups.setdefault(str(one.normalizer), []).append((one, _coarse(1.0)))
         screen = self.trials.sampled(_SCREEN_ROWS)
         found = best = self._tried(screen, list(groups.values()), advance, configurations[0])
         final = self.trials.sampled(self.n_rows)
-        last = Walk(steps=(0.5,) if self.has_middle else (1.0, 0.5), rough=True)
-        rounds: list[tuple[Trials, Callable[[list[Trial]], list[Trial]], Walk, int]] = [
-            (final, partial(_first, _FINALISTS), _rough(), self.work),
+        last = SearchSchedule(steps=(0.5,) if self.has_middle else (1.0, 0.5), coarse=True)
+        rounds: list[tuple[Trials, Callable[[list[Trial]], list[Trial]], SearchSchedule, int]] = [
+            (final, partial(_first, _FINALISTS), _coarse(), self.work),
             (final, _close, last, 8 * self.work),
         ]
         if self.has_middle:
             middle = self.trials.sampled(_MIDDLE_ROWS)
-            rounds.insert(0, (middle, partial(_first, _MIDDLE), _rough(1.0, 0.5), _MIDDLE_WORK))
+            rounds.insert(0, (middle, partial(_first, _MIDDLE), _coarse(1.0, 0.5), _MIDDLE_WORK))
         for trials, choose, walk, work in rounds:
             chosen = choose(self._ranked(best))
             tasks = [[(trial.configuration, replace(walk, start=trial.curve.best))] for trial in chosen]
@@ -293,7 +292,7 @@ class Rounds:
         if len(groups) == 1:
             return tried(trials, groups[0], lambda: False)  # the trial uses the threads itself
         alone = replace(trials, n_jobs=1)
-        with held_blas(1):
+        with limit_blas_threads(1):
             found = run_tasks(partial(tried, alone), groups, effective_jobs(trials.n_jobs))
         return [trial for group in found for trial in group]
 
@@ -348,8 +347,8 @@ def best_with_relevance(ranking: Sequence[Trial], rounds: Rounds) -> tuple[Trial
         return None
     some, start = trials.sampled(_RELEVANCE_ROWS), best.curve.best
     weighted = replace(best.configuration, normalizer=_with_relevance(best.configuration.normalizer))
-    plain = some.run(best.configuration, replace(_rough(), start=start))
-    found = some.run(weighted, replace(_rough(1.0), start=start))
+    plain = some.run(best.configuration, replace(_coarse(), start=start))
+    found = some.run(weighted, replace(_coarse(1.0), start=start))
     sign = 1.0 if criterion.higher_is_better else -1.0
     if not sign * (found.curve.best_value - plain.curve.best_value) > 0:
         return None
@@ -357,7 +356,7 @@ def best_with_relevance(ranking: Sequence[Trial], rounds: Rounds) -> tuple[Trial
     gains, n = sign * (values[1] - values[0]), values.shape[1]
     if n < 3 or not gains.mean() > _SURE * gains.std(ddof=1) / np.sqrt(n):
         return None
-    walk = Walk(start=found.curve.best, rough=True)
+    walk = SearchSchedule(start=found.curve.best, coarse=True)
     last = trials.sampled(rounds.n_rows).run(weighted, walk)
     error = float(values[1].std(ddof=1) / np.sqrt(n))
     return last, last.record(float(values[1].mean()), error, f"{n} folds")
@@ -382,7 +381,7 @@ def _fold_values(trial: Trial, trials: Trials, criterion: Criterion) -> list[flo
     references, batch = two_sided(trial.best).references, trials.batch
     stages = replace(trial.best.stages, similarity=trial.similarity)
     values = []
-    parts = fold_numbers(references.units, _FOLDS, trials.seed)  # a group is never split
+    parts = assign_folds(references.units, _FOLDS, trials.seed)  # a group is never split
     for part in range(int(parts.max()) + 1):
         rest, held = np.flatnonzero(parts != part), np.flatnonzero(parts == part)
         if not len(rest):
@@ -393,7 +392,7 @@ def _fold_values(trial: Trial, trials: Trials, criterion: Criterion) -> list[flo
         rows = batch.X[held] if normalizer is None else transformed(normalizer, batch.X[held])
         prepared = prepare(problem.references.X, [problem.stages.similarity])
         scores = _ridge_predictions(problem, problem.stages.similarities(rows, prepared), references, rest)
-        truth, weights = Truth.of(references.settled_Y[held]), references.weights[held]
+        truth, weights = Truth.of(references.imputed_Y[held]), references.weights[held]
         values.append(measure_learned(criterion, references, truth, scores, weights).value)
     return values
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import Tags
 
-from simlabel._utils.advice import advise
+from simlabel._utils.advice import warn_user
 from simlabel._utils.registry import Registry
 from simlabel._utils.rows import is_remote
 from simlabel._utils.validation import Rows
@@ -25,15 +25,15 @@ from simlabel.estimators._problem import (
 )
 from simlabel.estimators._updates import UpdateMixin
 from simlabel.labels import LabelSpace, refuse_unknown
-from simlabel.model import Batch, Model, Scorer, Wanted, learnt_outcomes, training_blocks
+from simlabel.model import Batch, CalibrationSpec, Model, Scorer, fit_rule_and_calibration, training_blocks
 from simlabel.model.sketches import SketchProblem, fit_sketch, resolve_sketch
-from simlabel.normalizers import Normalizer, UnitsWarning, resolve_normalizer, told_units
+from simlabel.normalizers import Normalizer, UnitsWarning, resolve_normalizer, units_message
 from simlabel.ridge import INFLUENCES, Problem, Stages
-from simlabel.rules import ABSENCES, CALIBRATIONS, LABEL_RULES
+from simlabel.rules import CALIBRATIONS, LABEL_RULES, UNLABELED_METHODS
 from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sums import resolve_engine, resolve_weighting
-from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column
-from simlabel.tuning import TUNERS, advise_on_curve
+from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column, warn_about_categories
+from simlabel.tuning import TUNERS, warn_about_curve
 
 _REGISTRIES: dict[str, Registry[Any]] = {
     "similarity": SIMILARITIES,
@@ -102,12 +102,12 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
         Labels that are part of others: a dict from labels to their parents, or the separator of the steps
         of labels that are paths (``"::"`` for ``"mail::imap"``). Rows then have all ancestors of their
         labels, in fit and in predictions, and no label is less probable than its descendants.
-    absent : None, "unknown" or PresenceOnly
+    unlabeled : None, "unknown" or PositiveUnlabeled
         How to treat labels that a row does not have: None means that the label does not apply; "unknown"
         means that it may be missing (positive-unlabeled data). Then weights, probabilities and sets are
-        corrected for the share of labels that is missing, which ``PresenceOnly(missing=0.3)`` of
-        `simlabel.rules` states, or which is estimated under an assumption that `PresenceOnly`
-        names. `recorded_` has the share that is recorded.
+        corrected for the share of labels that is missing, which ``PositiveUnlabeled(missing=0.3)`` of
+        `simlabel.rules` states, or which is estimated under an assumption that `PositiveUnlabeled`
+        names. `label_frequency_` has the share that is recorded.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
         random_state: Any = None,
         encoder: Any = None,
         hierarchy: Any = None,
-        absent: Any = None,
+        unlabeled: Any = None,
     ) -> None:
         self.similarity = similarity
         self.normalizer = normalizer
@@ -179,7 +179,7 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
         self.random_state = random_state
         self.encoder = encoder
         self.hierarchy = hierarchy
-        self.absent = absent
+        self.unlabeled = unlabeled
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``similarity__gamma`` needs an object such as ``RBF()`` in place of a name."""
@@ -251,22 +251,22 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
                 f"with a sketch or with a draw for each query: use a sampler that draws at fit."
             )
         if sketch is not None:
-            refuse_unknown(batch.settled[1], "a sketch is of label sets that are all known")
+            refuse_unknown(batch.imputed[1], "a sketch is of label sets that are all known")
         learns = calibration is not None or rule.needs == "leave_one_out"
-        tuned = search.run(problem, keep=learns and drawing is None and self.absent is None)
+        tuned = search.run(problem, keep=learns and drawing is None and self.unlabeled is None)
         best, self.tuning_ = tuned.problem, tuned.curve
-        advise_on_curve(self.tuning_)
+        warn_about_curve(self.tuning_)
         if note:
             note = "; ".join(filter(None, (note, self.tuning_.note)))
             self.tuning_ = replace(self.tuning_, note=note)
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
-        scorer = Scorer(stages, best.references, best.solve()).made_ready()
-        if self.absent is not None:
+        scorer = Scorer(stages, best.references, best.solve()).with_prepared_references()
+        if self.unlabeled is not None:
             scorer = self._correct_for_missing(scorer, batch.labels)
         stages = scorer.stages
-        stages.engine.ready(scorer.prepared, [scorer.job])
+        stages.engine.warm_up(scorer.prepared, [scorer.job])
         single = batch.labels.kind == "single"
-        rule, curves = learnt_outcomes(rule, calibration, scorer, single=single, sums=tuned.sums)
+        rule, curves = fit_rule_and_calibration(rule, calibration, scorer, single=single, sums=tuned.sums)
         if sketch is not None:
             task = SketchProblem(stages, best.references, scorer.prepared, scorer.job)
             scorer = replace(scorer, sketch=fit_sketch(sketch, task))
@@ -278,7 +278,7 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
         similarity.check()
         return similarity
 
-    def _calibration(self) -> Wanted:
+    def _calibration(self) -> CalibrationSpec:
         given = self.calibration
         if isinstance(given, str) and given == "auto":
             return "auto"
@@ -303,7 +303,7 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
             return None
         cells = Cells(tuple(self.feature_names_in_.tolist()), batch.X)
         encoder = ENCODERS.resolve(self.encoder).fit(cells)
-        advise_on_categories(cells, encoder)
+        warn_about_categories(cells, encoder)
         self.title_column_ = title_column(cells, encoder.columns_)
         return encoder
 
@@ -312,33 +312,35 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
         default = self.normalizer is None or self.normalizer == "l2"
         if not default or self.encoder is not None or similarity.form == "precomputed":
             return
-        message = told_units(batch.X, normalizer, getattr(self, "feature_names_in_", None))
+        message = units_message(batch.X, normalizer, getattr(self, "feature_names_in_", None))
         if message is not None:
-            advise(message, UnitsWarning)
+            warn_user(message, UnitsWarning)
 
     def _correct_for_missing(self, scorer: Scorer, labels: LabelSpace) -> Scorer:
         """Return the scorer with sums corrected for labels that apply but are missing (PU learning)."""
-        presence = ABSENCES.resolve(self.absent)
+        presence = UNLABELED_METHODS.resolve(self.unlabeled)
         presence.check()
         if labels.kind == "single":
-            raise ValueError(f"absent={self.absent!r} is for label sets, but y has one class for each row.")
+            raise ValueError(
+                f"unlabeled={self.unlabeled!r} is for label sets, but y has one class for each row."
+            )
         if self.sketch is not None:
-            raise ValueError(f"absent={self.absent!r} cannot be combined with a sketch.")
+            raise ValueError(f"unlabeled={self.unlabeled!r} cannot be combined with a sketch.")
         if getattr(self.influence, "mixing", False):
             raise ValueError(
-                f"absent={self.absent!r} needs learned scores that are shares, but Ridge(mixing=True) gives "
-                f"log-odds: use Ridge(mixing=False)."
+                f"unlabeled={self.unlabeled!r} needs learned scores that are shares, but Ridge(mixing=True) "
+                f"gives log-odds: use Ridge(mixing=False)."
             )
-        recorded = presence.recorded(labels.classes, training_blocks(scorer))
-        problem = Problem(replace(scorer.stages, recorded=recorded), scorer.references)
-        return Scorer(problem.stages, problem.references, problem.solve(), scorer.ready)
+        label_frequency = presence.label_frequency(labels.classes, training_blocks(scorer))
+        problem = Problem(replace(scorer.stages, label_frequency=label_frequency), scorer.references)
+        return Scorer(problem.stages, problem.references, problem.solve(), scorer.prepared_references)
 
 
 def chosen_classifier(
     owner: Any, similarity: Similarity, normalizer: Any, influence: Any, rule: Any, seed: int
 ) -> SMLClassifier:
     """Return a classifier with the chosen stages, and all other parameters of `owner`."""
-    others = ("calibration", "engine", "n_jobs", "absent", "hierarchy")
+    others = ("calibration", "engine", "n_jobs", "unlabeled", "hierarchy")
     return SMLClassifier(
         similarity,
         normalizer=normalizer,

@@ -6,15 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel._utils.advice import advise
+from simlabel._utils.advice import warn_user
 from simlabel._utils.limits import limits
 from simlabel._utils.progress import progress
-from simlabel._utils.rows import drawn_rows, n_rows
-from simlabel._utils.validation import check_flag
+from simlabel._utils.rows import n_rows, sample_rows
+from simlabel._utils.validation import IntArray, check_flag
 from simlabel.estimators._inspection import InspectionMixin
 from simlabel.estimators._problem import can_be_mixed, check_table, draw_seed
 from simlabel.estimators._sml import chosen_classifier
@@ -29,15 +28,15 @@ from simlabel.tables import (
     Cells,
     TableEncoder,
     TableWarning,
-    advise_on_categories,
     label_sets,
     leaking_columns,
     separator_for,
     tagged_rows,
     title_column,
+    warn_about_categories,
 )
 from simlabel.tuning import (
-    MOST_CANDIDATES,
+    MAX_CANDIDATES,
     STRAIGHT_SHARE,
     ColumnSearch,
     ColumnWeights,
@@ -87,7 +86,7 @@ class Tagger(UpdateMixin, InspectionMixin):
         Number of threads; None for all cores.
     random_state : int, RandomState or None
         For the choice of the rows by which columns are weighted, if there are more than 2,500.
-    absent : None, "unknown" or PresenceOnly
+    unlabeled : None, "unknown" or PositiveUnlabeled
         As in `SMLClassifier`: whether a tag that a row does not have may be missing.
     empty : {"untagged", "none"}, default="untagged"
         What an empty cell in a column of labels means (an empty text, None or NaN): "untagged" drops the row,
@@ -140,7 +139,7 @@ class Tagger(UpdateMixin, InspectionMixin):
         verbose: bool = False,
         n_jobs: int | None = None,
         random_state: Any = 0,
-        absent: Any = None,
+        unlabeled: Any = None,
         empty: str = "untagged",
     ) -> None:
         self.columns = columns
@@ -155,7 +154,7 @@ class Tagger(UpdateMixin, InspectionMixin):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.absent = absent
+        self.unlabeled = unlabeled
         self.empty = empty
 
     def _training_batch(
@@ -178,12 +177,20 @@ class Tagger(UpdateMixin, InspectionMixin):
         return X.rows
 
     def _add_rows(
-        self, method: str, X: Any, y: Any, weights: Any, ids: Any, groups: Any, classes: Any, gone: Any = None
+        self,
+        method: str,
+        X: Any,
+        y: Any,
+        weights: Any,
+        ids: Any,
+        groups: Any,
+        classes: Any,
+        removed: Any = None,
     ) -> None:
         cells = check_table(X)
         given = self._tagged(y, cells, self._read(y), weights, self._ids(cells, ids), groups)
         cells, y, weights, ids, groups = given
-        super()._add_rows(method, cells, y, weights, ids, groups, classes, gone)
+        super()._add_rows(method, cells, y, weights, ids, groups, classes, removed)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows whose predicted label set is exactly right."""
@@ -198,7 +205,7 @@ class Tagger(UpdateMixin, InspectionMixin):
         n, rows = len(cells.rows), tagged_rows(y, self.empty)
         if rows is None or len(y) != n:
             return [cells, *companions]
-        advise(
+        warn_user(
             f"{n - len(rows):,} of {n:,} rows have an empty label cell and are left out as untagged. If an "
             f"empty cell means that no label applies, use Tagger(empty='none').",
             TableWarning,
@@ -229,7 +236,7 @@ class Tagger(UpdateMixin, InspectionMixin):
         found, rule = self._weigh_columns(encoder, batch, seed), self.label_rule
         if isinstance(rule, str) and rule == "auto" and len(batch.labels.classes) > _MANY_LABELS:
             rule = PerLabel("f1_micro")
-        influence = Ridge(found.penalty, mixing=can_be_mixed(batch, self.absent))
+        influence = Ridge(found.penalty, mixing=can_be_mixed(batch, self.unlabeled))
         similarity = _weighted_similarity(encoder, found)
         chosen = chosen_classifier(self, similarity, None, influence, rule, seed)
         with progress(f"learning from {n_rows(batch.X):,} rows", None, self.verbose):
@@ -243,9 +250,9 @@ class Tagger(UpdateMixin, InspectionMixin):
             from rich.console import Console
 
             Console(stderr=True).print(encoder)
-        advise_on_categories(cells, encoder)
+        warn_about_categories(cells, encoder)
         for name in leaking_columns(cells, encoder, batch.labels.classes, batch.Y):
-            advise(
+            warn_user(
                 f"column {name!r} holds the labels themselves, so scores of a model that reads it are too "
                 f"good. Leave it out: columns={{{name!r}: 'ignore'}}.",
                 TableWarning,
@@ -254,12 +261,14 @@ class Tagger(UpdateMixin, InspectionMixin):
     def _weigh_columns(self, encoder: TableEncoder, batch: Batch, seed: int) -> ColumnWeights:
         n, most = n_rows(batch.X), min(limits().tuned_rows, rows_for_patterns(_references(batch)))
         if n > most:
-            batch = batch.part(drawn_rows(batch.order, most, seed))
-        bent = NUMBERS if fits_in_matrix(n) else None  # beyond, only inner products are exact
-        title = f"weighing columns, at most {MOST_CANDIDATES} tries"
-        with progress(title, MOST_CANDIDATES, self.verbose) as advance:
+            batch = batch.part(sample_rows(batch.order, most, seed))
+        rbf_block = NUMBERS if fits_in_matrix(n) else None  # beyond, only inner products are exact
+        title = f"weighing columns, at most {MAX_CANDIDATES} tries"
+        with progress(title, MAX_CANDIDATES, self.verbose) as advance:
             references, blocks = _references(batch), encoder.blocks(batch.X)
-            search = ColumnSearch(blocks, references, self.criterion, bent, lambda *_: advance(), self.n_jobs)
+            search = ColumnSearch(
+                blocks, references, self.criterion, rbf_block, lambda *_: advance(), self.n_jobs
+            )
             return search.run()
 
     def __sklearn_tags__(self) -> Tags:
@@ -268,7 +277,7 @@ class Tagger(UpdateMixin, InspectionMixin):
         return tags
 
 
-def _at(values: Any, rows: npt.NDArray[np.int64]) -> Any:
+def _at(values: Any, rows: IntArray) -> Any:
     """Return the values at some positions; None for None."""
     if values is None:
         return None
@@ -287,5 +296,5 @@ def _weighted_similarity(encoder: TableEncoder, found: ColumnWeights) -> Similar
         return Linear()
     weight = found.weights[NUMBERS]
     encoder.weights[NUMBERS] = linear = STRAIGHT_SHARE * weight
-    rbf = OnColumns(RBF(found.gamma / linear), encoder.number_slots)
+    rbf = OnColumns(RBF(found.gamma / linear), encoder.numeric_slots)
     return Sum(Linear(), Scaled(rbf, weight))

@@ -10,34 +10,34 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel._utils.advice import advise
+from simlabel._utils.advice import warn_user
 from simlabel._utils.rows import is_remote, n_rows, take_rows
 from simlabel._utils.validation import Rows, check_ids, check_known, check_same_length, is_one_id
 from simlabel.estimators._fitted import SAVED, FittedClassifier
 from simlabel.estimators._problem import client_of, fetch_labels, row_bytes
 from simlabel.labels import (
-    Labelled,
+    LabeledData,
     LabelSpace,
-    Partial,
-    advise_on_labels,
+    PartialLabels,
+    archived,
     as_hierarchy,
     merged,
     renamed,
-    retired,
     split_off,
+    warn_about_labels,
 )
 from simlabel.model import (
     Batch,
     Model,
-    drop_weightless,
+    add_references,
+    drop_zero_weight_rows,
     fit_rule,
+    merge_with_known_labels,
     refuse_precomputed,
-    refuse_short_forms,
-    relabelled,
+    refuse_sketches,
+    relabeled,
+    remove_references,
     resolve_ids,
-    with_fewer,
-    with_more,
-    with_what_was_known,
 )
 from simlabel.ridge import RetuneWarning
 from simlabel.rules import LABEL_RULES
@@ -86,7 +86,7 @@ class UpdateMixin(FittedClassifier):
             changed._reset()
             batch = changed._training_batch(X, y, sample_weight, ids, groups)
             changed._learn(batch)
-            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
+            warn_about_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
     def _training_batch(
@@ -98,8 +98,8 @@ class UpdateMixin(FittedClassifier):
         labels, Y, unknown = LabelSpace.learn_known(y, as_hierarchy(self.hierarchy))
         check_same_length(n_rows(X), Y, "y")
         names = resolve_ids(ids, n_rows(X), None)
-        batch = drop_weightless(X, labels, Y, sample_weight, names, groups, unknown)
-        return batch if classes is None else batch.relabelled(batch.labels.declared(classes))
+        batch = drop_zero_weight_rows(X, labels, Y, sample_weight, names, groups, unknown)
+        return batch if classes is None else batch.relabeled(batch.labels.with_declared_labels(classes))
 
     @abstractmethod
     def _check_training_rows(self, X: Any) -> Rows:
@@ -158,8 +158,8 @@ class UpdateMixin(FittedClassifier):
                 changed._learn(changed._training_batch(X, y, sample_weight, ids, groups, classes))
         return self
 
-    def exchange(
-        self, gone: Any, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None
+    def replace_rows(
+        self, removed: Any, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None
     ) -> Self:
         """Remove some labeled instances and add others: `forget`, then `partial_fit`, in one step.
 
@@ -177,31 +177,39 @@ class UpdateMixin(FittedClassifier):
         >>> from simlabel import SMLClassifier
         >>> model = SMLClassifier("linear")
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["a", "b"])
-        >>> model.exchange(["b"], [[0.0, 0.9]], [{"moss"}], ids=["b"]).predict([[0.2, 0.8]])
+        >>> model.replace_rows(["b"], [[0.0, 0.9]], [{"moss"}], ids=["b"]).predict([[0.2, 0.8]])
         [{'moss'}]
         """
         check_is_fitted(self)
         with self._changing() as changed:
-            changed._add_rows("exchange", X, y, sample_weight, ids, groups, None, gone)
+            changed._add_rows("replace_rows", X, y, sample_weight, ids, groups, None, removed)
         return self
 
     def _add_rows(
-        self, method: str, X: Any, y: Any, weights: Any, ids: Any, groups: Any, classes: Any, gone: Any = None
+        self,
+        method: str,
+        X: Any,
+        y: Any,
+        weights: Any,
+        ids: Any,
+        groups: Any,
+        classes: Any,
+        removed: Any = None,
     ) -> None:
         refuse_precomputed(self._model, method)
-        refuse_short_forms(self._model, method)
+        refuse_sketches(self._model, method)
         model, X = self._check_queries(X)
         labels, Y, unknown = model.labels.read(self._read(y))
         check_same_length(n_rows(X), Y, "y")
-        free = () if gone is None else {*check_ids(gone, None).tolist()}
+        free = () if removed is None else {*check_ids(removed, None).tolist()}
         names = resolve_ids(ids, n_rows(X), model.scorer.references, free)
-        batch = drop_weightless(X, labels, Y, weights, names, groups, unknown)
+        batch = drop_zero_weight_rows(X, labels, Y, weights, names, groups, unknown)
         before = self.n_references_
-        self._publish(with_more(model, batch, classes, gone))
+        self._publish(add_references(model, batch, classes, removed))
         suggested = getattr(self, "_suggested", ())
         picked = sum(row in suggested for row in row_bytes(batch.X)) if suggested else 0
         if picked:
-            self.n_picked_ = getattr(self, "n_picked_", 0) + picked
+            self.n_queried_ = getattr(self, "n_queried_", 0) + picked
         self._warn_about_growth(before)
 
     def _warn_about_growth(self, before: int) -> None:
@@ -213,7 +221,7 @@ class UpdateMixin(FittedClassifier):
         if not tuned or few == 0 or now < _GROWTH * few:
             return
         if (now // few).bit_length() > (before // few).bit_length():
-            advise(
+            warn_user(
                 f"{' and '.join(tuned)} was chosen on {few:,} rows, and there are {now:,} now; retune() "
                 f"chooses again.",
                 RetuneWarning,
@@ -240,7 +248,7 @@ class UpdateMixin(FittedClassifier):
         >>> model.forget(["b"]).label_weights([[0.2, 0.9]])[0, 1]
         np.float64(0.0)
         """
-        return self._update(lambda model: with_fewer(model, ids), "forget")
+        return self._update(lambda model: remove_references(model, ids), "forget")
 
     def correct(self, ids: Any, y: Any) -> Self:
         """Replace the labels of instances, as if each were forgotten and added again.
@@ -252,7 +260,7 @@ class UpdateMixin(FittedClassifier):
             A single id may be passed as it is, and then its labels too.
         y : as in `partial_fit`
             All labels of each. What is unknown in it, such as labels that a
-            `simlabel.labels.Partial` does not name, stays as it was: so an unknown label becomes known.
+            `simlabel.labels.PartialLabels` does not name, stays as it was: so an unknown label becomes known.
 
         Examples
         --------
@@ -271,13 +279,13 @@ class UpdateMixin(FittedClassifier):
             check_known(rows, names.tolist())
             if len(rows) == known.n_rows:
                 raise ValueError(f"These are all {known.n_rows} labeled instances; call fit instead.")
-            single = is_one_id(ids) and isinstance(y, str | set | frozenset | Partial)
+            single = is_one_id(ids) and isinstance(y, str | set | frozenset | PartialLabels)
             labels, Y, unknown = model.labels.read(self._read([y] if single else y))
             check_same_length(len(rows), Y, "y")
             X, groups = take_rows(known.raw, rows), known.group_names
             groups = None if groups is None else groups[rows]
             batch = Batch(X, labels, Y, known.weights[rows], names, groups=groups, unknown=unknown)
-            return with_more(model, with_what_was_known(model, batch, rows), gone=names)
+            return add_references(model, merge_with_known_labels(model, batch, rows), removed=names)
 
         return self._update(corrected, "correct")
 
@@ -296,7 +304,7 @@ class UpdateMixin(FittedClassifier):
         check_is_fitted(self)
         with self._changing() as changed:
             model, known = changed._model, changed._model.scorer.references
-            labels, Y, unknown = model.labels.restricted(known.Y, known.knowledge)
+            labels, Y, unknown = model.labels.without_unused_labels(known.Y, known.knowledge)
             companions = known.weights, known.ids, model.columns, known.group_names, unknown
             batch = Batch(known.raw[:], labels, Y, *companions)
             changed._reset(*(name for name in SAVED if name != "tuning_"))
@@ -304,7 +312,7 @@ class UpdateMixin(FittedClassifier):
             changed._model.scorer.references.next_id = known.next_id
         return self
 
-    def change_rule(self, label_rule: Any) -> Self:
+    def set_label_rule(self, label_rule: Any) -> Self:
         """Replace the label rule of a fitted model, without a refit.
 
         Parameters
@@ -320,7 +328,7 @@ class UpdateMixin(FittedClassifier):
 
         return self._update(changed, label_rule=label_rule)
 
-    def change_engine(self, engine: Any) -> Self:
+    def set_engine(self, engine: Any) -> Self:
         """Replace the engine of a fitted model, without a refit.
 
         Parameters
@@ -333,7 +341,7 @@ class UpdateMixin(FittedClassifier):
         >>> from simlabel import SMLClassifier
         >>> from simlabel.sums import Exact
         >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
-        >>> model.change_engine(Exact(memory_mib=64)).predict([[0.2, 0.9]])
+        >>> model.set_engine(Exact(memory_mib=64)).predict([[0.2, 0.9]])
         [{'trees'}]
         """
         resolved = resolve_engine(engine)
@@ -342,10 +350,12 @@ class UpdateMixin(FittedClassifier):
             scorer = model.scorer
             if isinstance(scorer.stages.engine, Sampled):
                 raise ValueError("A sampler that draws for each query is an engine: fit without it.")
-            if is_remote(scorer.references.X) and resolved.at_home is resolved:
+            if is_remote(scorer.references.X) and resolved.local_engine is resolved:
                 raise ValueError("The references are on a cluster: only a DaskEngine can read them.")
             stages = replace(scorer.stages, engine=resolved)
-            scorer = replace(scorer, stages=stages, ready=scorer.prepared, solution=scorer.solved)
+            scorer = replace(
+                scorer, stages=stages, prepared_references=scorer.prepared, solution=scorer.solved
+            )
             return replace(model, scorer=scorer)
 
         return self._update(changed, engine=engine)
@@ -411,7 +421,7 @@ class UpdateMixin(FittedClassifier):
         ['beach', 'sea', 'trees']
         """
 
-        def split(model: Model, references: References) -> Labelled:
+        def split(model: Model, references: References) -> LabeledData:
             names = check_ids(ids, None).tolist()
             rows = references.positions(names)
             check_known(rows, names)
@@ -420,22 +430,22 @@ class UpdateMixin(FittedClassifier):
 
         return self._relabel(split)
 
-    def retire_labels(self, labels: Any) -> Self:
+    def remove_labels(self, labels: Any) -> Self:
         """Remove labels from all instances and from predictions; the instances stay.
 
         Examples
         --------
         >>> from simlabel import SMLClassifier
         >>> X, y = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [{"sea", "old"}, {"sea"}, {"trees"}]
-        >>> SMLClassifier("linear").fit(X, y).retire_labels(["old"]).classes_.tolist()
+        >>> SMLClassifier("linear").fit(X, y).remove_labels(["old"]).classes_.tolist()
         ['sea', 'trees']
         """
-        return self._relabel(lambda one, of: retired(one.labels, of.Y, of.knowledge, labels))
+        return self._relabel(lambda one, of: archived(one.labels, of.Y, of.knowledge, labels))
 
-    def _relabel(self, change: Callable[[Model, References], Labelled]) -> Self:
+    def _relabel(self, change: Callable[[Model, References], LabeledData]) -> Self:
         def changed(model: Model) -> Model:
-            refuse_short_forms(model, "a change of labels")
-            return relabelled(model, *change(model, model.scorer.references))
+            refuse_sketches(model, "a change of labels")
+            return relabeled(model, *change(model, model.scorer.references))
 
         return self._update(changed)
 
@@ -445,7 +455,7 @@ class UpdateMixin(FittedClassifier):
         with self._changing() as changed:
             if method:
                 refuse_precomputed(changed._model, method)
-                refuse_short_forms(changed._model, method)
+                refuse_sketches(changed._model, method)
             model = change(changed._model)
             changed.__dict__ |= params
             changed._publish(model)

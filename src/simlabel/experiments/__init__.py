@@ -7,7 +7,7 @@ paper's tables. The splits are in `_splits`, one fold in `_fold`, stored folds i
 from simlabel.experiments._algorithms import (
     ALGORITHMS,
     Algorithm,
-    AlgorithmAbsent,
+    AlgorithmNotInstalled,
     find_algorithm,
     list_algorithms,
 )
@@ -21,15 +21,22 @@ from simlabel.experiments._comparison import (
     holm,
     rank_algorithms,
 )
-from simlabel.experiments._fold import FoldResult, criteria_for, dense_labels, run_fold, summarize, take_rows
+from simlabel.experiments._fold import (
+    FoldResult,
+    criteria_for,
+    dense_labels,
+    run_fold,
+    select_rows,
+    summarize,
+)
 from simlabel.experiments._reproduction import (
     FULL,
     PUBLISHED,
     QUICK,
     Claim,
-    Figure,
+    PaperValue,
     Reproduction,
-    judge,
+    check_claims,
     reproduce,
 )
 from simlabel.experiments._run import compare, cross_validate
@@ -64,7 +71,7 @@ __all__ = [
     "as_protocol",
     "ALGORITHMS",
     "Algorithm",
-    "AlgorithmAbsent",
+    "AlgorithmNotInstalled",
     "find_algorithm",
     "list_algorithms",
     "rank_algorithms",
@@ -76,18 +83,18 @@ __all__ = [
     "Reproduction",
     "FULL",
     "QUICK",
-    "judge",
+    "check_claims",
     "Claim",
     "criteria_for",
     "run_fold",
     "summarize",
     "stratified_parts",
     "train_and_test",
-    "take_rows",
+    "select_rows",
     "dense_labels",
     "algorithm_key",
     "data_key",
     "write_atomically",
     "PUBLISHED",
-    "Figure",
+    "PaperValue",
 ]

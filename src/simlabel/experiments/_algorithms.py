@@ -17,13 +17,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from simlabel.baselines import LabelPowerset, OrConstant
+from simlabel.baselines import ConstantFallback, LabelPowerset
 
 _TREES = 300
 _MAX_ITER = 1000  # of logistic regression
 
 
-class AlgorithmAbsent(LookupError):
+class AlgorithmNotInstalled(LookupError):
     """An algorithm is not installed, or does not exist."""
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ _ENTRIES = {
         "CC-logistic",
         "classifier chain of logistic regressions, in a random order",
         lambda seed, jobs: _scaled(
-            ClassifierChain(OrConstant(_logistic()), order="random", random_state=seed)
+            ClassifierChain(ConstantFallback(_logistic()), order="random", random_state=seed)
         ),
     ),
     "lp": _Entry(
@@ -161,7 +161,7 @@ def find_algorithm(name: str, *, seed: int = 0, n_jobs: int = 1) -> Algorithm:
 
     Raises
     ------
-    AlgorithmAbsent
+    AlgorithmNotInstalled
         If there is none of that name.
 
     Examples
@@ -176,7 +176,7 @@ def find_algorithm(name: str, *, seed: int = 0, n_jobs: int = 1) -> Algorithm:
         return Algorithm(name, entry.title, entry.make(seed, n_jobs), entry.sparse_labels)
     if ":" not in name:
         known = ", ".join(ALGORITHMS)
-        raise AlgorithmAbsent(f"unknown algorithm {name!r}; expected one of {known}, or module:Class.")
+        raise AlgorithmNotInstalled(f"unknown algorithm {name!r}; expected one of {known}, or module:Class.")
     return Algorithm(name, name.partition(":")[2], _imported(name, seed, n_jobs))
 
 
@@ -185,11 +185,11 @@ def _imported(address: str, seed: int, n_jobs: int) -> Any:
     try:
         make = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise AlgorithmAbsent(f"{address} is not installed here: {error}.") from None
+        raise AlgorithmNotInstalled(f"{address} is not installed here: {error}.") from None
     try:
         return _seeded(make(), seed, n_jobs)
     except (TypeError, AttributeError) as error:
-        raise AlgorithmAbsent(
+        raise AlgorithmNotInstalled(
             f"{address} is not a scikit-learn estimator without required parameters: {error}."
         ) from None
 
@@ -197,8 +197,8 @@ def _imported(address: str, seed: int, n_jobs: int) -> Any:
 def _seeded(estimator: Any, seed: int, n_jobs: int) -> Any:
     """Set the seed and the number of jobs, if it has such parameters."""
     known = estimator.get_params(deep=False)
-    wanted = {"random_state": seed, "n_jobs": n_jobs}
-    return estimator.set_params(**{key: value for key, value in wanted.items() if key in known})
+    requested = {"random_state": seed, "n_jobs": n_jobs}
+    return estimator.set_params(**{key: value for key, value in requested.items() if key in known})
 
 
 def list_algorithms() -> pd.DataFrame:

@@ -140,8 +140,8 @@ class Comparison:
 
     def algorithms(self, data: str | None = None) -> list[str]:
         """Return the algorithms with a result on a data set, or on all data sets."""
-        wanted = self.data_names if data is None else [data]
-        return [name for name in self.titles if all((one, name) in self.results for one in wanted)]
+        requested = self.data_names if data is None else [data]
+        return [name for name in self.titles if all((one, name) in self.results for one in requested)]
 
     def of(self, data: str, algorithm: str) -> CrossValidation:
         """Return the folds of one algorithm on one data set."""

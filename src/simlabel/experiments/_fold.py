@@ -23,12 +23,12 @@ from simlabel.metrics import (
     MORE_CRITERIA,
     Evaluation,
     Metric,
-    constant_labels,
+    constant_columns,
     evaluate,
     find_criterion,
     label_probabilities,
     label_scores,
-    label_sets,
+    predicted_label_sets,
     propensities,
     rank_constant_labels,
 )
@@ -96,7 +96,7 @@ def criteria_for(n_labels: int) -> list[str]:
 def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequence[Metric]) -> FoldResult:
     """Fit on the training rows, and measure on the test rows."""
     train, truth = data.Y[split.train], data.Y[split.test]
-    rows, X = take_rows(data.X, split.train), take_rows(data.X, split.test)
+    rows, X = select_rows(data.X, split.train), select_rows(data.X, split.test)
     memory = _start_memory()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -106,7 +106,7 @@ def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequen
         fitted = time.perf_counter()
         _predict_in_order(model)
         predicted, scores, probabilities = _predictions(model, X, data.n_labels)
-        scores = rank_constant_labels(scores, *constant_labels(train))
+        scores = rank_constant_labels(scores, *constant_columns(train))
         done, work = time.perf_counter(), time.process_time() - worked
         peak = None if memory is None else max(0.0, _memory_mib("VmHWM:") - memory)
         if probabilities is None:  # an extra call, whose time is not counted
@@ -121,7 +121,7 @@ def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequen
 def _predictions(model: Any, X: Rows, n_labels: int) -> tuple[sp.csr_array, FloatArray, FloatArray | None]:
     """Return label sets and scores, and probabilities if one pass computes all of them."""
     if type(model) not in (SMLClassifier, AutoSMLClassifier):  # a subclass may override methods
-        return label_sets(model, X, n_labels), label_scores(model, X, n_labels), None
+        return predicted_label_sets(model, X, n_labels), label_scores(model, X, n_labels), None
     outputs = model.outputs(X)
     return outputs.sets.sorted_indices(), outputs.weights.astype(np.float64), outputs.probabilities
 
@@ -178,7 +178,7 @@ def _calibration(truth: sp.csr_array, probabilities: FloatArray) -> Bins:
     return tuple(zip(summed.tolist(), true.astype(float).tolist(), counts.tolist(), strict=True))
 
 
-def take_rows(X: Any, rows: IntArray) -> Any:
+def select_rows(X: Any, rows: IntArray) -> Any:
     """Return some rows of a matrix or of a data frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 

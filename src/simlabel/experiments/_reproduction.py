@@ -15,7 +15,7 @@ from typing import Any
 
 from simlabel.datasets import Dataset, load_dataset
 from simlabel.experiments._comparison import Comparison
-from simlabel.experiments._run import Progress, compare
+from simlabel.experiments._run import FoldProgress, compare
 from simlabel.experiments._splits import KFolds
 from simlabel.metrics import CRITERIA
 
@@ -26,7 +26,7 @@ _DIGITS = 3  # of the paper's tables
 
 
 @dataclass(frozen=True)
-class Figure:
+class PaperValue:
     """A mean and standard deviation over folds."""
 
     mean: float
@@ -37,7 +37,7 @@ class Figure:
 
         Examples
         --------
-        >>> Figure(0.193, 0.013).agrees(0.200)
+        >>> PaperValue(0.193, 0.013).agrees(0.200)
         True
         """
         return abs(measured - self.mean) <= self.std
@@ -67,9 +67,9 @@ _TABLES = {
 }
 
 
-def _parsed(table: str) -> dict[str, dict[str, Figure | None]]:
+def _parsed(table: str) -> dict[str, dict[str, PaperValue | None]]:
     cells = [[cell.split() for cell in line.split("|")] for line in table.strip().splitlines()]
-    values = [[None if cell == ["N/A"] else Figure(*map(float, cell)) for cell in line] for line in cells]
+    values = [[None if cell == ["N/A"] else PaperValue(*map(float, cell)) for cell in line] for line in cells]
     columns = zip(*values, strict=True)
     return {
         name: dict(zip(CRITERIA, column, strict=True)) for name, column in zip(_COLUMNS, columns, strict=True)
@@ -80,7 +80,7 @@ def _parsed(table: str) -> dict[str, dict[str, Figure | None]]:
 PUBLISHED = {name: _parsed(table) for name, table in _TABLES.items()}
 
 
-Table = Mapping[str, Mapping[str, Figure]]  # algorithm -> criterion -> value
+Table = Mapping[str, Mapping[str, PaperValue]]  # algorithm -> criterion -> value
 _Test = Callable[[Table, Sequence[str]], tuple[bool | None, str]]
 
 
@@ -108,14 +108,14 @@ class Claim:
         return {True: "holds", False: "does not hold", None: "cannot be judged"}[self.holds]
 
 
-def judge(name: str, table: Table) -> list[Claim]:
+def check_claims(name: str, table: Table) -> list[Claim]:
     """Judge the claims about a data set by the values of SML and of the baselines in a table.
 
     Examples
     --------
-    >>> sml = dict.fromkeys(CRITERIA, Figure(0.2, 0.01)) | {"average_precision": Figure(0.8, 0.01)}
-    >>> other = dict.fromkeys(CRITERIA, Figure(0.3, 0.02)) | {"average_precision": Figure(0.7, 0.02)}
-    >>> [claim.verdict for claim in judge("yeast", {"SML": sml, "ML-kNN": other})]
+    >>> sml = dict.fromkeys(CRITERIA, PaperValue(0.2, 0.01)) | {"average_precision": PaperValue(0.8, 0.01)}
+    >>> other = dict.fromkeys(CRITERIA, PaperValue(0.3, 0.02)) | {"average_precision": PaperValue(0.7, 0.02)}
+    >>> [claim.verdict for claim in check_claims("yeast", {"SML": sml, "ML-kNN": other})]
     ['holds', 'holds', 'holds']
     """
     baselines = [name for name in table if name != "SML"]
@@ -209,8 +209,8 @@ class Row:
 
     algorithm: str
     criterion: str
-    published: Figure | None
-    measured: Figure
+    published: PaperValue | None
+    measured: PaperValue
     agrees: bool | None
 
 
@@ -236,7 +236,7 @@ class Reproduction:
             table = PUBLISHED[self.data.name].get(title, {})
             for criterion in CRITERIA:
                 published = table.get(criterion)
-                measured = Figure(series.mean(criterion), series.std(criterion))
+                measured = PaperValue(series.mean(criterion), series.std(criterion))
                 agrees = None if published is None else published.agrees(measured.mean)
                 rows.append(Row(title, criterion, published, measured, agrees))
         return rows
@@ -244,11 +244,11 @@ class Reproduction:
     def claims(self) -> list[Claim]:
         """Judge the paper's claims about this data set by the measured values."""
         name = self.data.name
-        measured: dict[str, dict[str, Figure]] = {}
+        measured: dict[str, dict[str, PaperValue]] = {}
         for row in self.rows():
             if row.algorithm in PUBLISHED[name]:
                 measured.setdefault(row.algorithm, {})[row.criterion] = row.measured
-        return judge(name, measured)
+        return check_claims(name, measured)
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to a dict for JSON."""
@@ -268,7 +268,7 @@ def reproduce(
     seed: int = 0,
     folder: str | os.PathLike[str] | None = None,
     jobs: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: FoldProgress | None = None,
 ) -> Reproduction:
     """Run one of the paper's tables again, with the protocol of the paper.
 

@@ -11,18 +11,18 @@ from typing import Any
 import joblib
 from joblib import Parallel, delayed
 
-from simlabel._utils.validation import check_matrix, check_number, check_same_length, collected
+from simlabel._utils.validation import check_matrix, check_number, check_same_length, collect_lazy
 from simlabel.datasets import Dataset, load_dataset
-from simlabel.experiments._algorithms import Algorithm, AlgorithmAbsent, find_algorithm
+from simlabel.experiments._algorithms import Algorithm, AlgorithmNotInstalled, find_algorithm
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
 from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
 from simlabel.experiments._splits import KFolds, Protocol, Split, as_protocol
 from simlabel.experiments._store import data_key, fold_path, metrics_key, read_fold, write_fold
 from simlabel.labels import LabelSpace
 from simlabel.metrics import Criterion, Metric, as_metrics
-from simlabel.model.inspection import advise_on_shared_rows
+from simlabel.model.inspection import warn_about_leakage
 
-Progress = Callable[[int, int, str], None]
+FoldProgress = Callable[[int, int, str], None]
 _Outcome = FoldResult | str  # or an error message
 
 
@@ -35,7 +35,7 @@ def compare(
     jobs: int = 1,
     seed: int = 0,
     metrics: Sequence[Metric] | Mapping[str, Callable[..., float]] | None = None,
-    on_progress: Progress | None = None,
+    on_progress: FoldProgress | None = None,
 ) -> Comparison:
     """Run algorithms on data sets, with the same folds for all.
 
@@ -72,7 +72,7 @@ def compare(
 
     Raises
     ------
-    AlgorithmAbsent
+    AlgorithmNotInstalled
         If a name is not in `ALGORITHMS`, before anything is run.
 
     Examples
@@ -99,7 +99,7 @@ def compare(
         runner = _Runner(dataset, chosen, protocol, store, jobs, chosen_metrics)
         first = runner.splits[0]  # the others are similar
         if not hasattr(dataset.X, "iloc"):
-            advise_on_shared_rows(dataset.X[first.train], dataset.X[first.test])
+            warn_about_leakage(dataset.X[first.train], dataset.X[first.test])
         report = _shifted(on_progress, number, len(sets))
         found, failed = runner.run(report)
         results |= found
@@ -160,7 +160,7 @@ def _is_pair(data: Any) -> bool:
 def _as_dataset(item: Any, name: str) -> Dataset:
     if not _is_pair(item):
         return item if isinstance(item, Dataset) else load_dataset(item)
-    X = check_matrix(collected(item[0]), "X")
+    X = check_matrix(collect_lazy(item[0]), "X")
     space, Y = LabelSpace.learn(item[1])
     check_same_length(X.shape[0], Y, "y")
     columns = getattr(item[0], "columns", range(X.shape[1]))
@@ -179,7 +179,7 @@ def _chosen(
             continue
         try:
             chosen.append(find_algorithm(name, seed=seed, n_jobs=n_jobs))
-        except AlgorithmAbsent as error:
+        except AlgorithmNotInstalled as error:
             if ":" not in name:  # a typing error; an address may be of a package that is not installed
                 raise
             failures.append(Failure("", name, "", str(error)))
@@ -191,7 +191,7 @@ def _as_algorithm(name: str, estimator: Any) -> Algorithm:
     return Algorithm(name, name, estimator, sparse_labels=ours, reseeded=False)
 
 
-def _shifted(on_progress: Progress | None, number: int, count: int) -> Progress:
+def _shifted(on_progress: FoldProgress | None, number: int, count: int) -> FoldProgress:
     """Report progress over all data sets, assuming that all have as many folds as this one."""
 
     def report(done: int, total: int, what: str) -> None:
@@ -215,21 +215,23 @@ class _Runner:
     ) -> None:
         self.data, self.jobs = data, jobs
         self.splits = protocol.splits(data)
-        usual = as_metrics(criteria_for(data.n_labels))
-        shown = [one for one in metrics or usual if one.k is None or one.k <= data.n_labels]
+        base_rate = as_metrics(criteria_for(data.n_labels))
+        shown = [one for one in metrics or base_rate if one.k is None or one.k <= data.n_labels]
         if not shown:
             names = ", ".join(one.name for one in metrics)
             raise ValueError(f"{data.name} has {data.n_labels} labels, too few for {names}.")
         self.shown = [one.name for one in shown]
         # the usual metrics are always measured and stored
-        self.criteria = list({one.name: one for one in (*usual, *shown)}.values())
+        self.criteria = list({one.name: one for one in (*base_rate, *shown)}.values())
         self.tasks = [(algorithm, split) for algorithm in algorithms for split in self.splits]
         self.paths: list[Path | None] = [None] * len(self.tasks)
         if folder is not None:
             keys = data_key(data), metrics_key(metrics)
             self.paths = [fold_path(folder, data, one, protocol, split, *keys) for one, split in self.tasks]
 
-    def run(self, report: Progress) -> tuple[dict[tuple[str, str], tuple[FoldResult, ...]], list[Failure]]:
+    def run(
+        self, report: FoldProgress
+    ) -> tuple[dict[tuple[str, str], tuple[FoldResult, ...]], list[Failure]]:
         """Return results by algorithm, and failures."""
         names = [one.name for one in self.criteria]
         finished = [None if path is None else read_fold(path, names) for path in self.paths]

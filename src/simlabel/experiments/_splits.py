@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from simlabel._utils.rows import group_codes
-from simlabel._utils.validation import IntArray, check_groups, check_number, check_same_length
+from simlabel._utils.rows import encode_groups
+from simlabel._utils.validation import AnyArray, IntArray, check_groups, check_number, check_same_length
 from simlabel.datasets import TEST, TRAIN, Dataset
 from simlabel.labels import LabelSpace
 
@@ -281,7 +280,7 @@ def train_and_test(part: IntArray, n_parts: int) -> Iterator[Pair]:
 
 
 def stratified_parts(
-    Y: sp.csr_array, n_parts: int, seed: int, groups: npt.NDArray[Any] | None = None, *, labels: bool = True
+    Y: sp.csr_array, n_parts: int, seed: int, groups: AnyArray | None = None, *, labels: bool = True
 ) -> IntArray:
     """Return the part of each row, (n_rows,).
 
@@ -298,7 +297,7 @@ def stratified_parts(
     """
     check_number("folds", "number of parts", n_parts, at_least=2, integer=True)
     check_number("folds", "seed", seed, at_least=0, integer=True)
-    codes = np.arange(Y.shape[0]) if groups is None else group_codes(groups)
+    codes = np.arange(Y.shape[0]) if groups is None else encode_groups(groups)
     check_same_length(len(codes), Y, "y")
     sizes = np.bincount(codes)
     if len(sizes) < n_parts:

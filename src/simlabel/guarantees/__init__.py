@@ -1,7 +1,7 @@
 """Guarantees of label sets for rows that are exchangeable with the labeled ones: conformal prediction."""
 
-from simlabel.guarantees._base import Guarantee, Measured, PickedRowsWarning, Promise
-from simlabel.guarantees._grounds import Fresh, Grounds
+from simlabel.guarantees._base import FittedGuarantee, Guarantee, Measured, SelectionBiasWarning
+from simlabel.guarantees._calibration_data import CalibrationData, HeldOutRows
 from simlabel.guarantees._guarantees import LabelCoverage, Precision, Recall, SetCoverage
 
 #: by name, as on the command line
@@ -15,10 +15,10 @@ __all__ = [
     "Precision",
     "LabelCoverage",
     "SetCoverage",
-    "Fresh",
-    "Grounds",
+    "HeldOutRows",
+    "CalibrationData",
     "Guarantee",
     "Measured",
-    "PickedRowsWarning",
-    "Promise",
+    "SelectionBiasWarning",
+    "FittedGuarantee",
 ]

@@ -8,22 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.text import some_names
-from simlabel._utils.validation import FloatArray, Rows, check_number
-from simlabel.guarantees._grounds import Grounds
+from simlabel._utils.text import format_names
+from simlabel._utils.validation import BoolArray, FloatArray, Rows, check_number
+from simlabel.guarantees._calibration_data import CalibrationData
 from simlabel.model import Model
 
-Inside = npt.NDArray[np.bool_]
-#: normalized queries -> their scores, and which labels are in the set, (n_queries, n_labels) both
-Chooser = Callable[[Rows], tuple[FloatArray, Inside]]
+Chooser = Callable[[Rows], tuple[FloatArray, BoolArray]]
 Truths = Sequence[Set[Any]]
 Sets = Sequence[tuple[Any, ...] | None]
 
 
-class PickedRowsWarning(UserWarning):
+class SelectionBiasWarning(UserWarning):
     """A guarantee is based on rows that were picked, and not drawn as new rows are."""
 
 
@@ -45,10 +42,10 @@ class Guarantee(BaseEstimator):
     #: methods that use the model's own rows; the last one works for every model
     methods: ClassVar[tuple[str, ...]] = ("full", "split")
 
-    def __init__(self, level: float = 0.9, *, method: str = "auto", most: int | None = None) -> None:
+    def __init__(self, level: float = 0.9, *, method: str = "auto", max_labels: int | None = None) -> None:
         self.level = level
         self.method = method
-        self.most = most
+        self.max_labels = max_labels
 
     def check(self) -> None:
         """Raise ValueError if a parameter is out of range."""
@@ -56,7 +53,7 @@ class Guarantee(BaseEstimator):
         check_number(owner, "level", self.level, above=0)
         if not self.level < 1:
             raise ValueError(f"{owner}: level must be a share below 1, got {self.level!r}.")
-        check_number(owner, "most", self.most, at_least=1, integer=True, also=(None,))
+        check_number(owner, "max_labels", self.max_labels, at_least=1, integer=True, also=(None,))
         if self.method not in ("auto", *self.methods):
             known = ", ".join(map(repr, ("auto", *self.methods)))
             raise ValueError(f"{owner}: method must be one of {known}, got {self.method!r}.")
@@ -66,9 +63,9 @@ class Guarantee(BaseEstimator):
         """The allowed loss: 1 - `level`."""
         return 1.0 - self.level
 
-    def resolved_method(self, grounds: Grounds) -> str:
+    def resolved_method(self, calibration_data: CalibrationData) -> str:
         """Return the method to use, or raise ValueError if the requested one is impossible."""
-        why = grounds.why_not_whole
+        why = calibration_data.full_conformal_unavailable_reason
         if self.method == "auto":
             return self.methods[0] if why is None else "split"
         if self.method != "split" and why is not None:
@@ -77,14 +74,14 @@ class Guarantee(BaseEstimator):
             )
         return self.method
 
-    def promise(self, grounds: Grounds) -> Promise:
+    def calibrate(self, calibration_data: CalibrationData) -> FittedGuarantee:
         """Compute the guarantee for a model."""
         raise NotImplementedError
 
-    def useless(self, inside: Inside) -> npt.NDArray[np.bool_]:
+    def trivial(self, inside: BoolArray) -> BoolArray:
         """Return for which queries the set is not useful, (n_queries,)."""
         sizes, n_labels = inside.sum(axis=1), inside.shape[1]
-        return sizes > min(max(1, n_labels - 1), self.most or n_labels)
+        return sizes > min(max(1, n_labels - 1), self.max_labels or n_labels)
 
     def measure(self, truths: Truths, sets: Sets) -> Measured:
         """Measure how sets keep the guarantee on rows whose labels are known.
@@ -98,12 +95,14 @@ class Guarantee(BaseEstimator):
         """
         raise NotImplementedError
 
-    def _promised(self, grounds: Grounds, method: str, **facts: Any) -> Promise:
-        return Promise(self, method, model=grounds.model, caveats=grounds.caveats(), **facts)
+    def _make_fitted(self, calibration_data: CalibrationData, method: str, **facts: Any) -> FittedGuarantee:
+        return FittedGuarantee(
+            self, method, model=calibration_data.model, caveats=calibration_data.caveats(), **facts
+        )
 
 
 @dataclass(frozen=True)
-class Promise:
+class FittedGuarantee:
     """A guarantee that was computed for one model; `predict_sets` accepts it in place of the guarantee.
 
     Attributes
@@ -136,25 +135,25 @@ class Promise:
         """Whether it holds exactly if new rows are drawn as the labeled rows were."""
         return not self.caveats
 
-    def inside(self, X: Rows) -> tuple[FloatArray, Inside, Inside]:
+    def inside(self, X: Rows) -> tuple[FloatArray, BoolArray, BoolArray]:
         """Return scores and sets of validated queries, (n_queries, n_labels), and which sets are useless."""
         scores, inside = self.choose(self.model.normalized(X))
         inside = self.model.labels.closed(inside)  # a guarantee of sets holds for larger sets too
-        return scores, inside, self.guarantee.useless(inside)
+        return scores, inside, self.guarantee.trivial(inside)
 
     def sets(self, X: Rows) -> list[tuple[Any, ...] | None]:
         """Return label sets of validated queries, strongest label first; None if the set is not useful."""
-        scores, inside, useless = self.inside(X)
+        scores, inside, trivial = self.inside(X)
         names, order = self.model.labels.classes.tolist(), np.argsort(-scores, axis=1, kind="stable")
         return [
-            None if useless[q] else tuple(names[k] for k in order[q] if inside[q, k])
+            None if trivial[q] else tuple(names[k] for k in order[q] if inside[q, k])
             for q in range(len(scores))
         ]
 
     def __str__(self) -> str:
         lines = [self.statement, *(f"Only approximate: {caveat}" for caveat in self.caveats)]
         if self.always:
-            names = some_names([str(label) for label in self.always], most=10)
+            names = format_names([str(label) for label in self.always], most=10)
             lines.append(f"In every set, because too few rows have them: {names}.")
         return "\n".join(lines)
 
@@ -178,7 +177,7 @@ class Measured:
         The label with the lowest share, if each label has its own guarantee.
     """
 
-    promised: float
+    guaranteed: float
     value: float
     error: float
     n: int
@@ -187,11 +186,11 @@ class Measured:
     lowest: tuple[Any, float, int] | None = None
 
 
-def mean_share(promised: float, shares: Sequence[float], sets: Sets) -> Measured:
+def mean_share(guaranteed: float, shares: Sequence[float], sets: Sets) -> Measured:
     """Return the mean of the shares with its standard error; NaN without shares."""
     n, sizes = len(shares), [len(each) for each in sets if each is not None]
     return Measured(
-        promised,
+        guaranteed,
         float(np.mean(shares)) if n else math.nan,
         float(np.std(shares, ddof=1) / math.sqrt(n)) if n > 1 else math.nan,
         n,

@@ -44,18 +44,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.kernels import count_larger_residuals, count_weaker_shares, worst_ridge, worst_shares
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks, n_rows
 from simlabel._utils.threads import effective_jobs
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.ridge import Problem, Stages, positive_definite_inverse, similarity_matrix
 from simlabel.sums import References, prepare, run_tasks
-
-Counts = npt.NDArray[np.int64]
 
 
 class _FullConformal:
@@ -76,7 +73,7 @@ class _FullConformal:
         self.Y.sort_indices()
         self.prepared = prepare(_in_double(X), [stages.similarity], keep_views=True)
 
-    def compare(self, Q: Rows) -> tuple[FloatArray, Counts]:
+    def compare(self, Q: Rows) -> tuple[FloatArray, IntArray]:
         """Score queries, and count for each label the rows with it that score no higher.
 
         Each row is scored with the query among the rows. Both arrays are (n_queries, n_labels).
@@ -108,7 +105,7 @@ class _FullConformal:
             scores[part] = self._lose(block, losses, whole, lost[part])
         return scores, lost
 
-    def _compare(self, Q: Rows, weaker: Counts) -> FloatArray:
+    def _compare(self, Q: Rows, weaker: IntArray) -> FloatArray:
         """Fill the counts of a block of queries, and return its scores."""
         raise NotImplementedError
 
@@ -162,7 +159,7 @@ class SumConformal(_FullConformal):
         sums = np.ascontiguousarray(terms @ self.Y)
         return terms, np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
 
-    def _compare(self, Q: Rows, weaker: Counts) -> FloatArray:
+    def _compare(self, Q: Rows, weaker: IntArray) -> FloatArray:
         terms, shares = self._scored(Q)
         self._on_cores(count_weaker_shares, (terms, shares, weaker), *self.row_arguments)
         return shares
@@ -208,13 +205,13 @@ class RidgeConformal(_FullConformal):
         """Return u (n_queries, n_rows), d, and the residuals of queries with and without each label."""
         S = self.stages.similarities(Q, self.prepared)
         U = S @ self.inverse
-        own = self.stages.own_similarities(Q) + self.penalty
+        own = self.stages.self_similarities(Q) + self.penalty
         schur = np.maximum(own - np.einsum("qi,qi->q", S, U), self.penalty)
         short, ones = -(S @ self.GY), 1.0 - S @ self.G1
         present = 1.0 + short - np.outer(ones, self.mean)
         return U, schur, present, short - np.outer(ones, self.mean_less)
 
-    def _compare(self, Q: Rows, weaker: Counts) -> FloatArray:
+    def _compare(self, Q: Rows, weaker: IntArray) -> FloatArray:
         U, schur, present, _ = self._solved(Q)
         of_rows = self.diagonal, self.solved, self.Y.indptr, self.Y.indices
         self._on_cores(count_larger_residuals, (U, schur, present, weaker), *of_rows)

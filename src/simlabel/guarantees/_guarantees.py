@@ -28,14 +28,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import bdtr
 
 from simlabel._utils.limits import limits
-from simlabel._utils.validation import FloatArray, Rows, check_number
-from simlabel.guarantees._base import Chooser, Guarantee, Inside, Measured, Promise, Sets, Truths, mean_share
-from simlabel.guarantees._grounds import CalibrationRows, Grounds
+from simlabel._utils.validation import BoolArray, FloatArray, IntArray, Rows, check_number
+from simlabel.guarantees._base import Chooser, FittedGuarantee, Guarantee, Measured, Sets, Truths, mean_share
+from simlabel.guarantees._calibration_data import CalibrationData, CalibrationRows
 
 _CANDIDATES = 400  # thresholds: quantiles of the scores of training rows
 _ROUNDING = 1e-9
@@ -66,7 +65,7 @@ class Recall(Guarantee):
 
     See Also
     --------
-    simlabel.rules.AimedRule : An aim without a guarantee.
+    simlabel.rules.OperatingPointRule : An aim without a guarantee.
     SetCoverage : No true label is missed.
     LabelCoverage : Each label separately.
 
@@ -81,14 +80,14 @@ class Recall(Guarantee):
 
     name = "recall"
 
-    def promise(self, grounds: Grounds) -> Promise:
+    def calibrate(self, calibration_data: CalibrationData) -> FittedGuarantee:
         """Compute a threshold for all labels."""
-        method = self.resolved_method(grounds)
-        rows = grounds.rows(method)
+        method = self.resolved_method(calibration_data)
+        rows = calibration_data.rows(method)
         sizes = np.diff(rows.Y.indptr)
         n = int(np.count_nonzero(sizes))
-        return self._promised(
-            grounds,
+        return self._make_fitted(
+            calibration_data,
             method,
             statement=f"Of the true labels of a row a share of at least {self.level:g} is expected in its "
             f"set ({method} conformal risk control, {n:,} rows that have labels).",
@@ -127,17 +126,17 @@ class SetCoverage(Guarantee):
     name = "set coverage"
     methods = ("full", "bonferroni", "split")
 
-    def promise(self, grounds: Grounds) -> Promise:
+    def calibrate(self, calibration_data: CalibrationData) -> FittedGuarantee:
         """Compute a threshold for all labels, or a p-value for each."""
-        method = self.resolved_method(grounds)
-        rows = grounds.rows(method)
+        method = self.resolved_method(calibration_data)
+        rows = calibration_data.rows(method)
         n, n_labels = rows.Y.shape
         if method == "bonferroni":
             choose = _by_p_values(rows, _most_weaker(self.alpha / max(1, n_labels), n))
         else:
             choose = _by_losses(rows, np.ones(n), self.alpha * (n + 1) - 1.0, whole=True)
-        return self._promised(
-            grounds,
+        return self._make_fitted(
+            calibration_data,
             method,
             statement=f"All true labels of a row are in its set with a probability of at least "
             f"{self.level:g} ({method} conformal, {n:,} rows).",
@@ -155,7 +154,7 @@ class LabelCoverage(Guarantee):
     """The probability that a true label is in the set, for each label separately.
 
     Frequent labels do not compensate for rare ones ("Mondrian"). A label of fewer than 1 / (1 - level) - 1
-    rows, 9 for 0.9, can never be excluded: it is in every set, and `Promise.always` lists it.
+    rows, 9 for 0.9, can never be excluded: it is in every set, and `FittedGuarantee.always` lists it.
 
     Parameters
     ----------
@@ -179,19 +178,19 @@ class LabelCoverage(Guarantee):
 
     name = "label coverage"
 
-    def promise(self, grounds: Grounds) -> Promise:
+    def calibrate(self, calibration_data: CalibrationData) -> FittedGuarantee:
         """Compute p-values from all rows, or from the held-out rows."""
-        method = self.resolved_method(grounds)
-        rows = grounds.rows(method)
+        method = self.resolved_method(calibration_data)
+        rows = calibration_data.rows(method)
         excluded = np.array([_most_weaker(self.alpha, int(count)) for count in rows.Y.sum(axis=0)])
-        return self._promised(
-            grounds,
+        return self._make_fitted(
+            calibration_data,
             method,
             statement=f"Whenever a label is true, it is in the set with a probability of at least "
             f"{self.level:g}, each label by itself ({method} conformal, {rows.Y.shape[0]:,} rows).",
             n_rows=rows.Y.shape[0],
             choose=_by_p_values(rows, excluded),
-            always=tuple(grounds.model.labels.classes[excluded < 1].tolist()),
+            always=tuple(calibration_data.model.labels.classes[excluded < 1].tolist()),
         )
 
     def measure(self, truths: Truths, sets: Sets) -> Measured:
@@ -244,10 +243,10 @@ class Precision(Guarantee):
     methods = ("split",)
     method = "split"
 
-    def __init__(self, level: float = 0.9, *, confidence: float = 0.9, most: int | None = None) -> None:
+    def __init__(self, level: float = 0.9, *, confidence: float = 0.9, max_labels: int | None = None) -> None:
         self.level = level
         self.confidence = confidence
-        self.most = most
+        self.max_labels = max_labels
 
     def check(self) -> None:
         """Raise ValueError if a parameter is out of range."""
@@ -256,19 +255,19 @@ class Precision(Guarantee):
         if not self.confidence < 1:
             raise ValueError(f"Precision: confidence must be below 1, got {self.confidence!r}.")
 
-    def promise(self, grounds: Grounds) -> Promise:
+    def calibrate(self, calibration_data: CalibrationData) -> FittedGuarantee:
         """Compute the lowest threshold that passes."""
-        split = grounds.split
-        held_out = (split.left_out, split.Y)
+        split = calibration_data.split
+        held_out = (split.loo_scores, split.Y)
         threshold = passing_threshold(split.training(), held_out, self.alpha, 1.0 - self.confidence)
 
-        def choose(Q: Rows) -> tuple[FloatArray, Inside]:
+        def choose(Q: Rows) -> tuple[FloatArray, BoolArray]:
             scores = split.score(Q)
             return scores, scores >= threshold
 
         none = "" if threshold < math.inf else " No threshold passed the test: every row is left to a person."
-        return self._promised(
-            grounds,
+        return self._make_fitted(
+            calibration_data,
             "split",
             statement=f"Of the labels in a set at least {self.level:g} are expected to be right, with a "
             f"confidence of {self.confidence:g} (Learn-then-Test, {split.Y.shape[0]:,} rows held out).{none}",
@@ -276,10 +275,10 @@ class Precision(Guarantee):
             choose=choose,
         )
 
-    def useless(self, inside: Inside) -> npt.NDArray[np.bool_]:
+    def trivial(self, inside: BoolArray) -> BoolArray:
         """Return which sets are empty or larger than `most`, (n_queries,)."""
         sizes = inside.sum(axis=1)
-        return (sizes == 0) | (sizes > (self.most or inside.shape[1]))
+        return (sizes == 0) | (sizes > (self.max_labels or inside.shape[1]))
 
     def measure(self, truths: Truths, sets: Sets) -> Measured:
         """Measure the mean share of correct labels, over rows with a set."""
@@ -295,17 +294,17 @@ def _hits(truth: Set[Any], found: tuple[Any, ...] | None) -> int:
 def _by_losses(rows: CalibrationRows, losses: FloatArray, budget: float, *, whole: bool) -> Chooser:
     """Exclude a label if the rows' losses at its score stay within the budget: alpha (n + 1) - 1."""
 
-    def choose(Q: Rows) -> tuple[FloatArray, Inside]:
+    def choose(Q: Rows) -> tuple[FloatArray, BoolArray]:
         scores, lost = rows.lost(Q, losses, whole=whole)
         return scores, lost > budget + _ROUNDING
 
     return choose
 
 
-def _by_p_values(rows: CalibrationRows, most_weaker: int | npt.NDArray[np.int64]) -> Chooser:
+def _by_p_values(rows: CalibrationRows, most_weaker: int | IntArray) -> Chooser:
     """Exclude labels with a p-value of at most alpha."""
 
-    def choose(Q: Rows) -> tuple[FloatArray, Inside]:
+    def choose(Q: Rows) -> tuple[FloatArray, BoolArray]:
         scores, weaker = rows.compare(Q)
         return scores, weaker + 1 > most_weaker
 
@@ -317,7 +316,7 @@ def _most_weaker(alpha: float, n: int) -> int:
     return math.floor(alpha * (n + 1) + _ROUNDING)
 
 
-def precisions(scores: FloatArray, truth: Inside, threshold: float) -> FloatArray:
+def precisions(scores: FloatArray, truth: BoolArray, threshold: float) -> FloatArray:
     """Return the share of correct labels in each set that is not empty, (n_sets,).
 
     Examples

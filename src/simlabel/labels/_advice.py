@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
 
-from simlabel._utils.advice import DataWarning, advise
-from simlabel._utils.text import some_names
+from simlabel._utils.advice import DataWarning, warn_user
+from simlabel._utils.text import format_names
 from simlabel.labels._forms import Indicator
 
 _ENOUGH = 20  # rows: with fewer, a label may be constant by chance
@@ -19,7 +19,7 @@ _LONG = 60  # characters: longer strings are texts rather than names
 _RECUR = 0.8  # minimum share of parts that occur in other names too
 
 
-def advise_on_labels(names: Sequence[object], Y: Indicator) -> None:
+def warn_about_labels(names: Sequence[object], Y: Indicator) -> None:
     """Warn about constant labels and about names that look like several labels.
 
     Parameters
@@ -33,36 +33,36 @@ def advise_on_labels(names: Sequence[object], Y: Indicator) -> None:
         never, always = np.flatnonzero(counts == 0), np.flatnonzero(counts == n_rows)
         if len(never):
             which, them = _labels(names, never)
-            advise(
+            warn_user(
                 f"{which} in none of the {n_rows:,} rows and will not be predicted: add rows with {them}, or "
                 f"drop {them}.",
                 DataWarning,
             )
         if len(always):
             which, them = _labels(names, always)
-            advise(
+            warn_user(
                 f"{which} in all of the {n_rows:,} rows and will always be predicted: add rows without "
                 f"{them}, or drop {them}.",
                 DataWarning,
             )
-    found = joined_names([name for name in names if isinstance(name, str)])
+    found = detect_joined_names([name for name in names if isinstance(name, str)])
     if found is not None:
         separator, name = found
-        advise(
+        warn_user(
             f"labels such as {name!r} look like several labels with {separator!r} between them: give label "
             f"sets, or label_separator={separator!r} where a table is read.",
             DataWarning,
         )
 
 
-def odd_name(name: object, names: Container[object] = ()) -> str:
+def suspicious_name(name: object, names: Container[object] = ()) -> str:
     """Describe what looks wrong about a label name, given all names; return "" if nothing does.
 
     Examples
     --------
-    >>> odd_name("['sea'"), odd_name("a long text, " * 9), odd_name("Toxicity (acute)")
+    >>> suspicious_name("['sea'"), suspicious_name("a long text, " * 9), suspicious_name("Toxicity (acute)")
     ("'[' at the beginning", '116 characters', '')
-    >>> odd_name("sea sun", {"sea", "sun", "sea sun"})
+    >>> suspicious_name("sea sun", {"sea", "sun", "sea sun"})
     'each of its words is a label'
     """
     text = str(name).strip()
@@ -83,19 +83,19 @@ def _labels(names: Sequence[object], where: Iterable[int]) -> tuple[str, str]:
     listed = [repr(names[k]) for k in where]
     if len(listed) == 1:
         return f"label {listed[0]} is", "it"
-    return f"labels {some_names(listed)} are", "them"
+    return f"labels {format_names(listed)} are", "them"
 
 
-def joined_names(names: Sequence[str]) -> tuple[str, str] | None:
+def detect_joined_names(names: Sequence[str]) -> tuple[str, str] | None:
     """Return the separator and one example if names look like several labels in one; else None.
 
     The parts must recur in other names, so that "Lyon, France" and "Curie, Marie" stay one label each.
 
     Examples
     --------
-    >>> joined_names(["sea, sun", "sea", "sun, trees", "trees, sea"])
+    >>> detect_joined_names(["sea, sun", "sea", "sun, trees", "trees, sea"])
     (',', 'sea, sun')
-    >>> joined_names(["Lyon, France", "Nice, France", "Rome, Italy"])
+    >>> detect_joined_names(["Lyon, France", "Nice, France", "Rome, Italy"])
     """
     for separator in _SEPARATORS:
         several = [name for name in names if separator in name]

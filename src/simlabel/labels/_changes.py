@@ -15,12 +15,12 @@ from simlabel.labels._reading import name_array, sort_of
 from simlabel.labels._space import LabelSpace
 from simlabel.labels._unknown import UnknownLabels, ones_at
 
-Labelled = tuple[LabelSpace, Indicator, UnknownLabels | None]
+LabeledData = tuple[LabelSpace, Indicator, UnknownLabels | None]
 
 
 def renamed(space: LabelSpace, names: Any) -> LabelSpace:
     """Rename labels; their column positions stay."""
-    _refuse_nameless(space)
+    _refuse_unnamed(space)
     if not isinstance(names, Mapping):
         raise TypeError(f"names must be a dict from old names to new ones, got {names!r}.")
     _places(space, list(names))
@@ -33,9 +33,9 @@ def renamed(space: LabelSpace, names: Any) -> LabelSpace:
 
 def merged(
     space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, labels: Any, into: Hashable
-) -> Labelled:
+) -> LabeledData:
     """Replace several labels by one; a row has it if it had any of them."""
-    _refuse_nameless(space)
+    _refuse_unnamed(space)
     names = space.classes.tolist()
     together = _places(space, [*_listed(labels), *([into] if into in names else [])])
     target = names.index(into) if into in names else int(together[0])
@@ -54,9 +54,9 @@ def split_off(
     label: Hashable,
     into: Hashable,
     rows: IntArray,
-) -> Labelled:
+) -> LabeledData:
     """Replace a label by another, possibly new one in some of the rows that have it."""
-    _refuse_nameless(space)
+    _refuse_unnamed(space)
     (old,) = _places(space, [label])
     without = rows[np.asarray(Y[rows, [old] * len(rows)]).ravel() == 0]
     if len(without):
@@ -74,9 +74,9 @@ def split_off(
     return space, Y, unknown
 
 
-def retired(space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, labels: Any) -> Labelled:
+def archived(space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, labels: Any) -> LabeledData:
     """Remove labels."""
-    _refuse_nameless(space)
+    _refuse_unnamed(space)
     if space.kind == "single":
         raise ValueError("A 1-D y has one class per row: forget the rows, or use merge_labels.")
     stays = np.setdiff1d(np.arange(len(space.classes)), _places(space, _listed(labels)))
@@ -87,7 +87,7 @@ def retired(space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, labe
     return replace(space, classes=space.classes[stays]), sp.csr_array(Y[:, stays]), unknown
 
 
-def _moved(space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, place: IntArray) -> Labelled:
+def _moved(space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, place: IntArray) -> LabeledData:
     """Move label k to column place[k]; merged labels are known to be absent only if all of them are."""
     B = ones_at(np.arange(len(place)), place, (len(place), len(space.classes)))
     Y = _any(Y @ B)
@@ -109,7 +109,7 @@ def _any(Y: Any) -> Indicator:
     return Y
 
 
-def _refuse_nameless(space: LabelSpace) -> None:
+def _refuse_unnamed(space: LabelSpace) -> None:
     if space.kind in ("array", "sparse"):
         raise ValueError(
             "The labels are columns of an array, which have no names: pass label sets or a data frame to fit."

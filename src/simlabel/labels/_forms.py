@@ -7,18 +7,16 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
-from simlabel._utils.validation import check_sparse, is_missing
-from simlabel.labels._unknown import Known, Partial
+from simlabel._utils.validation import AnyArray, BoolArray, check_sparse, is_missing
+from simlabel.labels._unknown import MaskedIndicator, PartialLabels
 
-Names = npt.NDArray[Any]
 Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
-Entries = Any  # csr_array of the unknown entries; None if all are known
+UnknownEntries = Any  # csr_array of the unknown entries; None if all are known
 SETS = (set, frozenset, list, tuple)
-ROWS = (*SETS, Partial)
+ROW_TYPES = (*SETS, PartialLabels)
 #: name of a frame's form in model files -> library, and dtype of predictions
 FRAMES: dict[str, tuple[str, type[np.generic]]] = {
     "pandas": ("pandas", np.int8),
@@ -36,7 +34,7 @@ def frame_library(y: Any) -> str | None:
     return library if is_frame else None
 
 
-def make_frame(form: str, Y: npt.NDArray[Any], names: Names, index: Any) -> Any:
+def make_frame(form: str, Y: AnyArray, names: AnyArray, index: Any) -> Any:
     """Return Y as a data frame of one of the `FRAMES`."""
     library, dtype = FRAMES[form]
     if library == "pandas":
@@ -73,9 +71,9 @@ def is_label_sets(y: Any) -> bool:
         rows = list(y)
     except TypeError:
         return False
-    if not rows or not all(isinstance(row, ROWS) for row in rows):
+    if not rows or not all(isinstance(row, ROW_TYPES) for row in rows):
         return False
-    if any(isinstance(row, set | frozenset | Partial) for row in rows):
+    if any(isinstance(row, set | frozenset | PartialLabels) for row in rows):
         return True
     labels = [label for row in rows for label in row]
     texts = [isinstance(label, str) for label in labels]
@@ -97,16 +95,16 @@ def check_names_known(names: Iterable[Any], rows: Iterable[Any]) -> None:
 
 def named_in(row: Any) -> Iterable[Any]:
     """Return the labels that a row names as present or absent."""
-    return chain(row.present, row.absent) if isinstance(row, Partial) else row
+    return chain(row.present, row.absent) if isinstance(row, PartialLabels) else row
 
 
 def set_type(rows: Iterable[Any]) -> type:
-    """Return the common type of the label sets, ignoring `Partial` rows; set if there is none."""
-    kinds = {type(row) for row in rows} - {Partial}
+    """Return the common type of the label sets, ignoring `PartialLabels` rows; set if there is none."""
+    kinds = {type(row) for row in rows} - {PartialLabels}
     return kinds.pop() if len(kinds) == 1 else set
 
 
-def as_array(y: Any) -> npt.NDArray[Any]:
+def as_array(y: Any) -> AnyArray:
     """Convert y to a 1-D or 2-D array; masked entries become NaN, which a 1-D y must not have."""
     if np.ma.isMaskedArray(y):
         numbers = y.dtype.kind in "biuf"
@@ -142,7 +140,7 @@ def as_array(y: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _as_one_type(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _as_one_type(array: AnyArray) -> AnyArray:
     """Convert an object array to numbers or text; other types are not valid classes."""
     check_not_missing(array)
     kinds = {type(value.item() if isinstance(value, np.generic) else value) for value in array.tolist()}
@@ -158,7 +156,7 @@ def _as_one_type(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     )
 
 
-def _refuse_rounded(values: Iterable[Any], array: npt.NDArray[Any]) -> None:
+def _refuse_rounded(values: Iterable[Any], array: AnyArray) -> None:
     """Raise ValueError for integers that fit no common integer type: as floats some would be equal."""
     if array.dtype.kind not in "fO" or any(type(value) is not int for value in values):
         return
@@ -170,7 +168,7 @@ def _refuse_rounded(values: Iterable[Any], array: npt.NDArray[Any]) -> None:
         )
 
 
-def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
+def check_not_missing(array: AnyArray, first: int = 0) -> None:
     """Raise ValueError at the first missing label; `first` is the number of row 0."""
     missing = _missing(array)
     if array.dtype.kind == "f":
@@ -185,7 +183,7 @@ def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
         )
 
 
-def _missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
+def _missing(array: AnyArray) -> BoolArray | None:
     """Return a mask of missing values; None if the dtype has none."""
     if array.dtype.kind == "f":
         return np.isnan(array)
@@ -194,7 +192,7 @@ def _missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
     return None
 
 
-def check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> tuple[Indicator, Entries]:
+def check_indicator_dense(array: AnyArray, names: AnyArray | None) -> tuple[Indicator, UnknownEntries]:
     """Convert a 0/1 array to CSR matrices of present and unknown entries; reject other values.
 
     The array may be memory-mapped, so it is read in blocks. NaN, None and pandas.NA mean unknown.
@@ -213,8 +211,8 @@ def _stacked(parts: list[Indicator]) -> Indicator:
 
 
 def _check_indicator_block(
-    array: npt.NDArray[Any], names: Names | None, first: int
-) -> tuple[Indicator, Entries]:
+    array: AnyArray, names: AnyArray | None, first: int
+) -> tuple[Indicator, UnknownEntries]:
     missing = _missing(array)
     if missing is not None and missing.any():
         array = array.copy()
@@ -241,7 +239,7 @@ def _check_indicator_block(
     return _from_dense(array), nothing if missing is None else _from_dense(missing)
 
 
-def _from_dense(array: npt.NDArray[Any]) -> Indicator:
+def _from_dense(array: AnyArray) -> Indicator:
     flat = np.flatnonzero(array)  # faster than scipy's conversion of a dense array
     ends = np.cumsum(np.count_nonzero(array, axis=1))
     columns = (flat % max(1, array.shape[1])).astype(np.int32)
@@ -264,8 +262,8 @@ def check_indicator_sparse(y: Any) -> Indicator:
     return Y.astype(np.int8)
 
 
-def check_known(y: Known) -> tuple[Indicator, Entries]:
-    """Return the present and the unknown entries of a `Known`."""
+def check_masked(y: MaskedIndicator) -> tuple[Indicator, UnknownEntries]:
+    """Return the present and the unknown entries of a `MaskedIndicator`."""
     Y, known = check_indicator_sparse(y.true), check_indicator_sparse(y.known)
     Y.sort_indices()
     open_ = sp.csr_array(Y - Y.multiply(known))
@@ -279,7 +277,7 @@ def check_known(y: Known) -> tuple[Indicator, Entries]:
     return Y, complement(known)
 
 
-def complement(known: Indicator) -> Entries:
+def complement(known: Indicator) -> UnknownEntries:
     """Return ones at the zero entries; None if there are no zero entries."""
     n, n_labels = known.shape
     if known.nnz == n * n_labels:

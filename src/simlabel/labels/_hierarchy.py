@@ -9,8 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.validation import FloatArray
-from simlabel.labels._forms import Names
+from simlabel._utils.validation import AnyArray, FloatArray
 from simlabel.labels._unknown import UnknownLabels
 
 
@@ -88,7 +87,7 @@ class Hierarchy(BaseEstimator):
             found |= dict.fromkeys(level)
         return list(found)
 
-    def closure(self, classes: Names) -> sp.csr_array:
+    def closure(self, classes: AnyArray) -> sp.csr_array:
         """Return A with A[k, j] = 1 if label j is k or an ancestor of k, (n_labels, n_labels)."""
         names = classes.tolist()
         position = {name: k for k, name in enumerate(names)}
@@ -105,18 +104,18 @@ def as_hierarchy(given: Any) -> Hierarchy | None:
     """Convert a hierarchy, a dict of parents or a separator of paths to a checked hierarchy."""
     if given is None:
         return None
-    made = given
+    created = given
     if isinstance(given, str):
-        made = Hierarchy(separator=given)
+        created = Hierarchy(separator=given)
     elif isinstance(given, Mapping):
-        made = Hierarchy(given)
+        created = Hierarchy(given)
     elif not isinstance(given, Hierarchy):
         raise TypeError(
             f"hierarchy must be a Hierarchy, a dict from labels to their parents, or the separator of labels "
             f"that are paths, such as '::'; got {given!r}."
         )
-    made.check()
-    return made
+    created.check()
+    return created
 
 
 def closed(A: sp.csr_array, Y: sp.csr_array) -> sp.csr_array:
@@ -140,7 +139,7 @@ def still_unknown(A: sp.csr_array, Y: sp.csr_array, unknown: UnknownLabels) -> U
     return UnknownLabels(entries, unknown.open_rows)
 
 
-def raised(A: sp.csr_array, scores: FloatArray) -> FloatArray:
+def enforce_hierarchy(A: sp.csr_array, scores: FloatArray) -> FloatArray:
     """Raise each label's score to the largest of its descendants, (n_rows, n_labels)."""
     below = sp.csc_array(A)
     out = scores.copy()
@@ -153,6 +152,6 @@ def completed(A: sp.csr_array, Y: sp.csr_array, ranking: FloatArray) -> sp.csr_a
     """Add ancestors to predicted sets; each row is sorted by score, ancestors before descendants."""
     Y = closed(A, Y)
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-    strength = raised(A, ranking)[rows, Y.indices]
+    strength = enforce_hierarchy(A, ranking)[rows, Y.indices]
     order = np.lexsort((np.diff(A.indptr)[Y.indices], -strength, rows))
     return sp.csr_array((Y.data, Y.indices[order], Y.indptr), shape=Y.shape)

@@ -9,20 +9,18 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-from simlabel._utils.validation import collected, is_missing, object_array
+from simlabel._utils.validation import AnyArray, collect_lazy, is_missing, object_array
 from simlabel.labels._forms import (
-    Entries,
     Indicator,
-    Names,
+    UnknownEntries,
     as_array,
     check_indicator_dense,
     check_indicator_sparse,
-    check_known,
+    check_masked,
     check_names_known,
     frame_library,
     is_label_sets,
@@ -30,10 +28,10 @@ from simlabel.labels._forms import (
     plain_lists,
     set_type,
 )
-from simlabel.labels._unknown import Known, Partial, UnknownLabels, ones_at
+from simlabel.labels._unknown import MaskedIndicator, PartialLabels, UnknownLabels, ones_at
 
 
-def names_of(rows: Sequence[Any]) -> Names:
+def names_of(rows: Sequence[Any]) -> AnyArray:
     """Return the sorted labels of label sets."""
     try:
         names = dict.fromkeys(chain.from_iterable(map(named_in, rows)))
@@ -55,7 +53,7 @@ def _is_set(row: Any) -> bool:
         return False
 
 
-def sorted_names(labels: Iterable[Hashable]) -> Names:
+def sorted_names(labels: Iterable[Hashable]) -> AnyArray:
     """Return the distinct labels, sorted if they are comparable."""
     seen = list(dict.fromkeys(labels))
     with contextlib.suppress(TypeError):  # names that cannot be compared keep their order
@@ -63,12 +61,12 @@ def sorted_names(labels: Iterable[Hashable]) -> Names:
     return name_array(seen)
 
 
-def name_array(names: Iterable[Hashable]) -> Names:
+def name_array(names: Iterable[Hashable]) -> AnyArray:
     """Return names of any type as an object array."""
     return object_array(list(names))
 
 
-def sort_of(classes: Names) -> str:
+def sort_of(classes: AnyArray) -> str:
     """Return the kind of the names; only names of one kind can be sorted together."""
     return {"U": "text", "S": "bytes", "O": "objects"}.get(classes.dtype.kind, "numbers")
 
@@ -76,38 +74,40 @@ def sort_of(classes: Names) -> str:
 Kind = Literal["single", "array", "sparse", "frame", "sets"]
 
 
-class Found(NamedTuple):
+class ParsedLabels(NamedTuple):
     """Labels found in y; the first three fields are those of `LabelSpace`."""
 
     kind: Kind
-    classes: Names
+    classes: AnyArray
     container: Any
     Y: Indicator
     unknown: UnknownLabels | None
 
 
-def found_labels(y: Any) -> Found:
+def parse_y(y: Any) -> ParsedLabels:
     """Read y of any form; raise ValueError with the position of invalid values."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    y = plain_lists(collected(y))
-    if isinstance(y, Known):
-        Y, entries = check_known(y)
-        return Found("sparse", np.arange(Y.shape[1]), (type(y.true), y.true.dtype), Y, _closed(entries))
+    y = plain_lists(collect_lazy(y))
+    if isinstance(y, MaskedIndicator):
+        Y, entries = check_masked(y)
+        return ParsedLabels(
+            "sparse", np.arange(Y.shape[1]), (type(y.true), y.true.dtype), Y, _closed(entries)
+        )
     if sp.issparse(y):
         Y = check_indicator_sparse(y)
-        return Found("sparse", np.arange(Y.shape[1]), (type(y), y.dtype), Y, None)
+        return ParsedLabels("sparse", np.arange(Y.shape[1]), (type(y), y.dtype), Y, None)
     library = frame_library(y)
     if library is not None:
         names = name_array(y.columns)
         array = y.to_numpy()
         Y, entries = check_indicator_dense(array, names)
         form = f"{library}, bool" if _is_bool(array) else library
-        return Found("frame", names, form, Y, _closed(entries))
+        return ParsedLabels("frame", names, form, Y, _closed(entries))
     if is_label_sets(y):
         rows = list(y)
         names = names_of(rows)
-        return Found("sets", names, set_type(rows), *encoded_sets(names, rows))
+        return ParsedLabels("sets", names, set_type(rows), *encoded_sets(names, rows))
     array = as_array(y)
     if array.ndim == 2 and array.shape[1] == 1:
         warnings.warn(
@@ -122,25 +122,25 @@ def found_labels(y: Any) -> Found:
         classes, columns = np.unique(array, return_inverse=True)
         shape = (len(array), len(classes))
         Y = ones_at(np.arange(len(array)), columns, shape)
-        return Found("single", classes, None, Y, None)
+        return ParsedLabels("single", classes, None, Y, None)
     Y, entries = check_indicator_dense(array, None)
     dtype = y.dtype if np.ma.isMaskedArray(y) else array.dtype
-    return Found("array", np.arange(array.shape[1]), dtype, Y, _closed(entries))
+    return ParsedLabels("array", np.arange(array.shape[1]), dtype, Y, _closed(entries))
 
 
-def encoded_sets(classes: Names, rows: Sequence[Any]) -> tuple[Indicator, UnknownLabels | None]:
+def encoded_sets(classes: AnyArray, rows: Sequence[Any]) -> tuple[Indicator, UnknownLabels | None]:
     """Encode label sets as an indicator of `classes`, with the unknown entries."""
-    Y = _places_of(classes, [row.present if isinstance(row, Partial) else row for row in rows])
-    open_rows = np.array([isinstance(row, Partial) for row in rows], dtype=bool)
+    Y = _places_of(classes, [row.present if isinstance(row, PartialLabels) else row for row in rows])
+    open_rows = np.array([isinstance(row, PartialLabels) for row in rows], dtype=bool)
     if not open_rows.any():
         return Y, None
-    absent = _places_of(classes, [row.absent if isinstance(row, Partial) else () for row in rows])
+    absent = _places_of(classes, [row.absent if isinstance(row, PartialLabels) else () for row in rows])
     some = np.flatnonzero(open_rows)
     at, columns = np.nonzero((Y + absent)[some].toarray() == 0)
     return Y, UnknownLabels(ones_at(some[at], columns, Y.shape), open_rows)
 
 
-def _places_of(classes: Names, rows: Sequence[Any]) -> Indicator:
+def _places_of(classes: AnyArray, rows: Sequence[Any]) -> Indicator:
     """Return the indicator of the labels in each row."""
     position = {label: k for k, label in enumerate(classes.tolist())}
     sets = [row if isinstance(row, set | frozenset) else set(row) for row in rows]
@@ -150,12 +150,12 @@ def _places_of(classes: Names, rows: Sequence[Any]) -> Indicator:
     return ones_at(row_of, column_of, (len(sets), len(classes)))
 
 
-def _closed(entries: Entries) -> UnknownLabels | None:
+def _closed(entries: UnknownEntries) -> UnknownLabels | None:
     """Return unknown entries of a matrix, in which labels added later are absent."""
     return None if entries is None else UnknownLabels(entries, np.zeros(entries.shape[0], dtype=bool))
 
 
-def _is_bool(array: npt.NDArray[Any]) -> bool:
+def _is_bool(array: AnyArray) -> bool:
     """Whether the known entries are booleans."""
     if array.dtype != object:
         return array.dtype == bool

@@ -7,19 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray
-from simlabel.labels._forms import ROWS, Indicator, Names, make_frame
-from simlabel.labels._hierarchy import Hierarchy, closed, completed, raised, still_unknown
+from simlabel._utils.validation import AnyArray, BoolArray, FloatArray, IntArray
+from simlabel.labels._forms import ROW_TYPES, Indicator, make_frame
+from simlabel.labels._hierarchy import Hierarchy, closed, completed, enforce_hierarchy, still_unknown
 from simlabel.labels._reading import (
     Kind,
     encoded_sets,
-    found_labels,
     name_array,
     names_of,
+    parse_y,
     sort_of,
     sorted_names,
 )
@@ -54,7 +53,7 @@ class LabelSpace:
     """
 
     kind: Kind
-    classes: Names
+    classes: AnyArray
     container: Any
     hierarchy: Hierarchy | None = None
 
@@ -70,11 +69,11 @@ class LabelSpace:
         cls, y: Any, hierarchy: Hierarchy | None = None
     ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """Like the method without ``_known``, for y with unknown entries; also return these, or None."""
-        found = found_labels(y)
+        found = parse_y(y)
         space = cls(found.kind, found.classes, found.container, hierarchy)
         return space.nested(found.Y, found.unknown)
 
-    def encode(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_]]:
+    def encode(self, y: Any) -> tuple[Indicator, BoolArray]:
         """Encode `y` with the labels of this space.
 
         Returns
@@ -87,7 +86,7 @@ class LabelSpace:
         refuse_unknown(unknown)
         return Y, foreign
 
-    def encode_known(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_], UnknownLabels | None]:
+    def encode_known(self, y: Any) -> tuple[Indicator, BoolArray, UnknownLabels | None]:
         """Like the method without ``_known``, for y with unknown entries; also return these, or None."""
         other, Y, unknown = self.read(y)
         if self.kind in ("single", "sets"):
@@ -114,7 +113,7 @@ class LabelSpace:
         """Read y of more rows; return its own space, the indicator, and unknown entries or None."""
         if self.kind == "sets":
             rows = list(y) if isinstance(y, Iterable) else [y]
-            wrong = [i for i, row in enumerate(rows) if not isinstance(row, ROWS)]
+            wrong = [i for i, row in enumerate(rows) if not isinstance(row, ROW_TYPES)]
             if wrong:
                 raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
             space = replace(self, classes=names_of(rows))
@@ -126,7 +125,7 @@ class LabelSpace:
             )
         return space, Y, unknown
 
-    def united(self, other: LabelSpace) -> LabelSpace:
+    def union(self, other: LabelSpace) -> LabelSpace:
         """Return the union with another space: sorted, or in column order for a data frame."""
         known, new = self.classes, other.classes
         if self.kind in ("array", "sparse"):
@@ -158,7 +157,7 @@ class LabelSpace:
             names = np.unique(np.concatenate([known, new]))
         return replace(self, classes=names)
 
-    def declared(self, classes: Any, known: Names | None = None) -> LabelSpace:
+    def with_declared_labels(self, classes: Any, known: AnyArray | None = None) -> LabelSpace:
         """Return this space with the labels in `classes`, which rows need not have.
 
         A label of y that is neither in `classes` nor in `known` is an error.
@@ -180,14 +179,14 @@ class LabelSpace:
             raise ValueError(f"y has the label {others[0]!r}, which is not in classes={names.tolist()!r}.")
         if self.kind == "frame":
             names = name_array(dict.fromkeys([*self.classes, *classes]))
-        return self.united(replace(self, classes=names))
+        return self.union(replace(self, classes=names))
 
-    def places(self, other: LabelSpace) -> npt.NDArray[np.int64]:
+    def places(self, other: LabelSpace) -> IntArray:
         """Return the column of each label of `other` in this space."""
         position = {label: k for k, label in enumerate(self.classes.tolist())}
         return np.array([position[label] for label in other.classes.tolist()], dtype=np.int64)
 
-    def restricted(
+    def without_unused_labels(
         self, Y: Indicator, unknown: UnknownLabels | None = None
     ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """Drop labels without a row, unless the form of y declares its labels."""
@@ -233,11 +232,11 @@ class LabelSpace:
         assert self.hierarchy is not None
         return self.hierarchy.closure(self.classes)
 
-    def raised(self, scores: FloatArray) -> FloatArray:
+    def enforce_hierarchy(self, scores: FloatArray) -> FloatArray:
         """Raise each label's score to the largest of its descendants, (n_rows, n_labels)."""
-        return scores if self.hierarchy is None else raised(self.closure, scores)
+        return scores if self.hierarchy is None else enforce_hierarchy(self.closure, scores)
 
-    def closed(self, inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def closed(self, inside: BoolArray) -> BoolArray:
         """Add ancestors to dense label sets, (n_rows, n_labels)."""
         return inside if self.hierarchy is None else (inside.astype(np.int8) @ self.closure) > 0
 
@@ -281,7 +280,7 @@ def refuse_unknown(
         raise ValueError(f"Input y contains NaN (first at row {row}), or a row with unknown labels: {why}.")
 
 
-def moved(Y: Indicator, places: npt.NDArray[np.int64], n_labels: int) -> Indicator:
+def moved(Y: Indicator, places: IntArray, n_labels: int) -> Indicator:
     """Move label k to column places[k] of `n_labels`."""
     if Y.shape[1] == n_labels and np.array_equal(places, np.arange(n_labels)):
         return Y

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-Positions = npt.NDArray[np.int64]
+from simlabel._utils.validation import BoolArray, IntArray
 
 
-class Partial:
+class PartialLabels:
     """A row of y with unknown labels.
 
     A label in neither set is unknown in this row, including labels that are added later.
@@ -26,7 +26,7 @@ class Partial:
     --------
     >>> from simlabel import SMLClassifier
     >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
-    >>> y = [{"sea", "sunset"}, Partial({"sea"}), Partial({"trees"}, absent={"sea"})]
+    >>> y = [{"sea", "sunset"}, PartialLabels({"sea"}), PartialLabels({"trees"}, absent={"sea"})]
     >>> sorted(SMLClassifier("linear").fit(X, y).predict([[1.0, 0.1]])[0])
     ['sea', 'sunset']
     """
@@ -40,7 +40,10 @@ class Partial:
             raise ValueError(f"Partial: {next(iter(both))!r} is both present and absent: list it once.")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Partial) and (self.present, self.absent) == (other.present, other.absent)
+        return isinstance(other, PartialLabels) and (self.present, self.absent) == (
+            other.present,
+            other.absent,
+        )
 
     def __hash__(self) -> int:
         return hash((self.present, self.absent))
@@ -58,7 +61,7 @@ def _names(labels: Any, which: str) -> frozenset[Hashable]:
         raise TypeError(f"Partial: {which} holds an unhashable value: {labels!r}.") from None
 
 
-class Known:
+class MaskedIndicator:
     """A sparse y with unknown entries.
 
     Parameters
@@ -72,7 +75,7 @@ class Known:
     >>> from simlabel import SMLClassifier
     >>> true, known = sp.csr_array([[1, 0], [0, 1], [1, 0]]), sp.csr_array([[1, 1], [0, 1], [1, 1]])
     >>> X = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]
-    >>> SMLClassifier("linear").fit(X, Known(true, known)).predict([[1.0, 0.0]]).toarray()
+    >>> SMLClassifier("linear").fit(X, MaskedIndicator(true, known)).predict([[1.0, 0.0]]).toarray()
     array([[1, 0]])
     """
 
@@ -94,9 +97,9 @@ class Known:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: Any) -> Known:
+    def __getitem__(self, rows: Any) -> MaskedIndicator:
         """Select rows, as splitters do."""
-        return Known(sp.csr_array(self.true)[rows], sp.csr_array(self.known)[rows])
+        return MaskedIndicator(sp.csr_array(self.true)[rows], sp.csr_array(self.known)[rows])
 
 
 class UnknownLabels:
@@ -110,11 +113,11 @@ class UnknownLabels:
         Rows in which labels added later are unknown too.
     """
 
-    def __init__(self, entries: sp.csr_array, open_rows: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, entries: sp.csr_array, open_rows: BoolArray) -> None:
         self.entries, self.open_rows = entries, open_rows
 
     @property
-    def complete(self) -> npt.NDArray[np.bool_]:
+    def complete(self) -> BoolArray:
         """Mask of rows without unknown entries, (n_rows,)."""
         return np.diff(self.entries.indptr) == 0
 
@@ -122,7 +125,7 @@ class UnknownLabels:
         """Select rows; None if they are and stay fully known."""
         return _unless_known(sp.csr_array(self.entries[rows]), self.open_rows[rows])
 
-    def moved(self, places: Positions, n_labels: int) -> UnknownLabels:
+    def moved(self, places: IntArray, n_labels: int) -> UnknownLabels:
         """Move label k to column places[k] of `n_labels`."""
         old = self.entries
         if old.shape[1] == n_labels and np.array_equal(places, np.arange(n_labels)):
@@ -139,7 +142,7 @@ class UnknownLabels:
             self.open_rows,
         )
 
-    def settled(
+    def imputed(
         self, Y: sp.csr_array, constant: npt.NDArray[np.int8]
     ) -> tuple[sp.csr_array, UnknownLabels | None]:
         """Set unknown entries of constant labels to the constant; return Y and the remaining unknown.
@@ -157,7 +160,7 @@ class UnknownLabels:
         rest = ones_at(rows[which == 0], columns[which == 0], self.entries.shape)
         return Y, _unless_known(rest, self.open_rows)
 
-    def named(self) -> npt.NDArray[np.bool_]:
+    def named(self) -> BoolArray:
         """Mask of labels that some open row names, (n_labels,)."""
         of_open = self.entries[np.flatnonzero(self.open_rows)]
         counts = np.bincount(of_open.indices, minlength=of_open.shape[1])
@@ -176,15 +179,15 @@ class UnknownLabels:
         return Y, _unless_known(entries, self.open_rows & unknown_before.open_rows)
 
 
-def label_counts(Y: sp.csr_array, unknown: UnknownLabels | None) -> npt.NDArray[np.int64]:
+def label_counts(Y: sp.csr_array, unknown: UnknownLabels | None) -> IntArray:
     """Count the rows where each label is present and where it is known, (2, n_labels)."""
     n, n_labels = Y.shape
-    gone = 0 if unknown is None else np.bincount(unknown.entries.indices, minlength=n_labels)
+    removed = 0 if unknown is None else np.bincount(unknown.entries.indices, minlength=n_labels)
     present = np.bincount(Y.indices, minlength=n_labels)
-    return np.array([present, n - gone + np.zeros_like(present)])
+    return np.array([present, n - removed + np.zeros_like(present)])
 
 
-def constant_labels(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
+def constant_labels(counts: IntArray) -> npt.NDArray[np.int8]:
     """Return 1 for labels present in all known rows, -1 for absent ones, else 0, (n_labels,).
 
     Examples
@@ -200,16 +203,16 @@ def constant_labels(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
 
 def ones_at(rows: Any, columns: Any, shape: tuple[int, int]) -> sp.csr_array:
     """Return a sorted matrix with ones at the given entries."""
-    made = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
-    made.sort_indices()
-    return made
+    created = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
+    created.sort_indices()
+    return created
 
 
-def _unless_known(entries: sp.csr_array, open_rows: npt.NDArray[np.bool_]) -> UnknownLabels | None:
+def _unless_known(entries: sp.csr_array, open_rows: BoolArray) -> UnknownLabels | None:
     return UnknownLabels(entries, open_rows) if entries.nnz or open_rows.any() else None
 
 
-def joined_unknown(
+def concatenate_unknown(
     parts: Sequence[UnknownLabels | None], lengths: Sequence[int], n_labels: int
 ) -> UnknownLabels | None:
     """Concatenate unknown entries of row blocks; None if all are known."""

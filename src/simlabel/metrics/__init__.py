@@ -26,10 +26,10 @@ from simlabel.metrics._evaluation import (
 )
 from simlabel.metrics._scorer import (
     CriterionScorer,
-    constant_labels,
+    constant_columns,
     label_probabilities,
     label_scores,
-    label_sets,
+    predicted_label_sets,
     rank_constant_labels,
     scorer,
 )
@@ -80,8 +80,8 @@ __all__ = [
     "find_criterion",
     "row_criteria",
     "exact_rows",
-    "constant_labels",
+    "constant_columns",
     "label_scores",
-    "label_sets",
+    "predicted_label_sets",
     "label_probabilities",
 ]

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel._utils.kernels import ranking_criteria
-from simlabel._utils.validation import FloatArray, check_sample_weight
+from simlabel._utils.validation import BoolArray, FloatArray, check_sample_weight
 from simlabel.metrics._truth import (
     LabelMatrix,
-    Mask,
+    SampleWeights,
     Truth,
-    Weights,
     check_scores,
     check_sets,
     no_pair,
@@ -25,7 +24,7 @@ from simlabel.metrics._truth import (
 )
 
 
-def mean_of_defined(rows: FloatArray, sample_weight: Weights = None) -> float:
+def mean_of_defined(rows: FloatArray, sample_weight: SampleWeights = None) -> float:
     """Return the mean of the values that are not NaN, or NaN if there are none."""
     weights = check_sample_weight(sample_weight, len(rows))
     defined = ~np.isnan(rows) if weights is None else ~np.isnan(rows) & (weights > 0)
@@ -69,7 +68,7 @@ class Criterion:
     function: Callable[..., float]
     rows: Callable[..., FloatArray] | None = None
     aggregation: Literal["mean", "whole"] = "mean"
-    undefined: Callable[..., Mask] | None = None
+    undefined: Callable[..., BoolArray] | None = None
     higher_is_better: bool = True
     needs_scores: bool = True
     needs_propensities: bool = False
@@ -94,7 +93,7 @@ class Criterion:
         Y_pred: LabelMatrix,
         scores: npt.ArrayLike,
         propensity: npt.ArrayLike | None = None,
-        sample_weight: Weights = None,
+        sample_weight: SampleWeights = None,
     ) -> float:
         """Compute the criterion from the predictions that it needs."""
         if not self.needs_propensities:
@@ -136,7 +135,7 @@ _one_error_rows, _coverage_rows, _ranking_loss_rows, _average_precision_rows = (
 )
 
 
-def hamming_loss(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
+def hamming_loss(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: SampleWeights = None) -> float:
     """Return the share of instance-label pairs that are predicted wrongly.
 
     If some labels are unknown, it is the mean over the instances of the share of their known labels.
@@ -156,7 +155,7 @@ def _hamming_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
     return np.where(nothing_known(truth), np.nan, rows)
 
 
-def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
+def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: SampleWeights = None) -> float:
     """Return the share of instances whose top label is wrong; a wrong label that ties for the top counts.
 
     Examples
@@ -167,7 +166,7 @@ def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights
     return mean_of_defined(_one_error_rows(Y_true, scores), sample_weight)
 
 
-def coverage(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
+def coverage(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: SampleWeights = None) -> float:
     """Return the depth in the ranking at which all true labels are found, counted from 0.
 
     It is scikit-learn's `coverage_error` minus 1 if every row has a true label. Rows without true labels are
@@ -181,7 +180,7 @@ def coverage(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights 
     return mean_of_defined(_coverage_rows(Y_true, scores), sample_weight)
 
 
-def ranking_loss(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
+def ranking_loss(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: SampleWeights = None) -> float:
     """Return the share of pairs of a true and a false label in which the false one is not ranked below.
 
     Examples
@@ -192,7 +191,9 @@ def ranking_loss(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weig
     return mean_of_defined(_ranking_loss_rows(Y_true, scores), sample_weight)
 
 
-def average_precision(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
+def average_precision(
+    Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: SampleWeights = None
+) -> float:
     """Return label ranking average precision: the share of true labels among those ranked as high as each.
 
     The mean over the true labels of a row, then over the rows that have a true label. scikit-learn calls this

@@ -16,7 +16,7 @@ from simlabel._utils.validation import check_sample_weight
 from simlabel.metrics._criteria import CRITERIA, Criterion
 from simlabel.metrics._sets import SET_CRITERIA
 from simlabel.metrics._top_k import TOP_K_CRITERIA
-from simlabel.metrics._truth import LabelMatrix, Truth, Weights, check_scores, check_sets
+from simlabel.metrics._truth import LabelMatrix, SampleWeights, Truth, check_scores, check_sets
 
 #: a metric: a name for `find_criterion`, ``function(Y_true, Y_pred, scores)``, or a result of `make_metric`
 Metric: TypeAlias = "str | Callable[..., float] | Criterion"
@@ -74,7 +74,7 @@ class UserMetric(Criterion):
         Y_pred: LabelMatrix,
         scores: npt.ArrayLike,
         propensity: npt.ArrayLike | None = None,
-        sample_weight: Weights = None,
+        sample_weight: SampleWeights = None,
     ) -> float:
         """Call the function with arrays, and check its result."""
         truth, predicted = check_sets(Y_true, Y_pred)
@@ -216,7 +216,7 @@ def evaluate(
     *,
     criteria: Sequence[Metric] | Mapping[str, Any] | None = None,
     propensity: npt.ArrayLike | None = None,
-    sample_weight: Weights = None,
+    sample_weight: SampleWeights = None,
 ) -> Evaluation:
     """Compute the paper's five criteria, or others.
 
@@ -224,7 +224,7 @@ def evaluate(
     ----------
     Y_true, Y_pred : array or sparse of 0/1, (n_rows, n_labels)
         True and predicted label sets. Labels that are unknown in `Y_true` (NaN or masked in a dense array, or
-        not `simlabel.labels.Known`) are ignored by all criteria.
+        not `simlabel.labels.MaskedIndicator`) are ignored by all criteria.
     scores : array, (n_rows, n_labels)
         Label weights of `label_weights`, or any other scores.
     criteria : sequence of str or callable, or dict of str to callable, optional

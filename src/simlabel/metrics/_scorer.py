@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from simlabel._utils.validation import FloatArray, check_sample_weight
+from simlabel._utils.validation import BoolArray, FloatArray, check_sample_weight
 from simlabel.labels import LabelSpace, moved
 from simlabel.metrics._criteria import Criterion
 from simlabel.metrics._evaluation import find_criterion
 from simlabel.metrics._top_k import propensities
-from simlabel.metrics._truth import Mask, Truth, Weights
+from simlabel.metrics._truth import SampleWeights, Truth
 from simlabel.tables import label_sets as read_label_sets
 
 
@@ -67,13 +67,13 @@ def rank_constant_labels(scores: FloatArray, absent: Any, always: Any = None) ->
     return ranked
 
 
-def constant_labels(Y: sp.csr_array) -> tuple[Mask, Mask]:
+def constant_columns(Y: sp.csr_array) -> tuple[BoolArray, BoolArray]:
     """Return which labels no row has, and which labels all rows have, each (n_labels,)."""
     counts = np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1])
     return counts == 0, (counts == Y.shape[0]) & (counts > 0)
 
 
-def absent_labels(model: Any, n_labels: int) -> Mask:
+def absent_labels(model: Any, n_labels: int) -> BoolArray:
     """Return which labels no training row of a fitted model had, (n_labels,).
 
     It is known for the estimators of simlabel and for ``OneVsRestClassifier``, also inside a pipeline or a
@@ -128,7 +128,7 @@ def _column_of_one(part: Any, classes: Any) -> FloatArray:
     return column
 
 
-def label_sets(model: Any, X: Any, n_labels: int) -> sp.csr_array:
+def predicted_label_sets(model: Any, X: Any, n_labels: int) -> sp.csr_array:
     """Return the predicted sets as an indicator, (n_rows, n_labels)."""
     predicted = model.predict(X)
     if not sp.issparse(predicted):
@@ -155,7 +155,7 @@ class CriterionScorer:
         """The criterion of the name."""
         return find_criterion(self.name)
 
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Weights = None) -> float:
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: SampleWeights = None) -> float:
         """Return the criterion of the predictions for X, negated if it is a loss."""
         space, Y = LabelSpace.learn(self._read(estimator, y))
         if space.kind == "single":
@@ -209,9 +209,9 @@ class CriterionScorer:
         >>> from simlabel import SMLClassifier
         >>> X, y = [[1.0, 0.0], [0.0, 1.0]] * 5, [{"sea"}, {"trees"}] * 5
         >>> with sklearn.config_context(enable_metadata_routing=True):
-        ...     judge = scorer("average_precision").set_score_request(sample_weight=True)
+        ...     evaluator = scorer("average_precision").set_score_request(sample_weight=True)
         ...     model = SMLClassifier("linear").set_fit_request(sample_weight=True)
-        ...     cross_val_score(model, X, y, scoring=judge, params={"sample_weight": [2.0] * 10})
+        ...     cross_val_score(model, X, y, scoring=evaluator, params={"sample_weight": [2.0] * 10})
         array([1., 1., 1., 1., 1.])
         """
         if not get_config()["enable_metadata_routing"]:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from simlabel._utils.validation import FloatArray, check_sample_weight
 from simlabel.labels import LabelSpace, as_hierarchy, moved
 from simlabel.metrics._criteria import Criterion, mean_of_defined
-from simlabel.metrics._truth import LabelMatrix, Truth, Weights, check_sets, nothing_known
+from simlabel.metrics._truth import LabelMatrix, SampleWeights, Truth, check_sets, nothing_known
 
 
 def _row_counts(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
@@ -30,7 +30,7 @@ def _row_counts(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
     return counts
 
 
-def _label_counts(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights) -> FloatArray:
+def _label_counts(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: SampleWeights) -> FloatArray:
     """Count the rows of each label: both true and predicted, true, predicted, (3, n_labels)."""
     truth, predicted = check_sets(Y_true, Y_pred)
     weights = check_sample_weight(sample_weight, truth.shape[0])
@@ -44,7 +44,7 @@ def _ratio(part: FloatArray, whole: FloatArray, empty: float = np.nan) -> FloatA
     return np.divide(part, whole, out=np.full(np.shape(whole), empty), where=whole != 0)
 
 
-def subset_accuracy(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
+def subset_accuracy(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: SampleWeights = None) -> float:
     """Return the share of instances whose label set is predicted exactly.
 
     Examples
@@ -61,7 +61,7 @@ def exact_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
     return np.where(np.isnan(hits), np.nan, (hits == true) & (hits == predicted))
 
 
-def f1_micro(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
+def f1_micro(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: SampleWeights = None) -> float:
     """Return F1 over all instance-label pairs; NaN if no label is true and none is predicted.
 
     Examples
@@ -73,7 +73,7 @@ def f1_micro(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = 
     return float(_ratio(2 * hits, true + predicted))
 
 
-def f1_macro(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
+def f1_macro(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: SampleWeights = None) -> float:
     """Return the mean F1 of the labels; labels that are never true and never predicted are ignored.
 
     Examples
@@ -85,7 +85,7 @@ def f1_macro(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = 
     return mean_of_defined(_ratio(2 * hits, true + predicted))
 
 
-def f1_instance(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
+def f1_instance(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: SampleWeights = None) -> float:
     """Return the mean F1 of the instances; an empty set that is predicted empty counts 1.
 
     Examples
@@ -111,7 +111,9 @@ SET_CRITERIA = (
 )
 
 
-def hierarchical_precision(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Weights = None) -> float:
+def hierarchical_precision(
+    y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: SampleWeights = None
+) -> float:
     """Return the share of the predicted labels and their ancestors that are true.
 
     Parameters
@@ -131,7 +133,9 @@ def hierarchical_precision(y_true: Any, y_pred: Any, hierarchy: Any, sample_weig
     return float(_ratio(hits, predicted))
 
 
-def hierarchical_recall(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Weights = None) -> float:
+def hierarchical_recall(
+    y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: SampleWeights = None
+) -> float:
     """Return the share of the true labels and their ancestors that are predicted.
 
     Examples
@@ -143,7 +147,7 @@ def hierarchical_recall(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight:
     return float(_ratio(hits, true))
 
 
-def hierarchical_f1(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Weights = None) -> float:
+def hierarchical_f1(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: SampleWeights = None) -> float:
     """Return the harmonic mean of hierarchical precision and recall.
 
     Examples
@@ -155,12 +159,14 @@ def hierarchical_f1(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Wei
     return float(_ratio(2 * hits, true + predicted))
 
 
-def _hierarchical_counts(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Weights) -> FloatArray:
+def _hierarchical_counts(
+    y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: SampleWeights
+) -> FloatArray:
     """Count pairs of instance and label, with ancestors: both true and predicted, true, predicted."""
     space, T = LabelSpace.learn(y_true, as_hierarchy(hierarchy))
     other, P, _ = space.read(y_pred)
     if T.shape[0] != P.shape[0]:
         raise ValueError(f"y_true has {T.shape[0]} rows, but y_pred has {P.shape[0]}.")
-    both = space.united(other)
+    both = space.union(other)
     T, P = (moved(Y, both.places(one), len(both.classes)) for one, Y in ((space, T), (other, P)))
     return _label_counts(Truth(T), Truth(P), sample_weight).sum(axis=1)

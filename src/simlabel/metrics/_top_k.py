@@ -6,15 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel._utils.limits import limits
-from simlabel._utils.validation import FloatArray, check_number, check_sample_weight
+from simlabel._utils.validation import BoolArray, FloatArray, check_number, check_sample_weight
 from simlabel.metrics._criteria import Criterion, mean_of_defined
-from simlabel.metrics._truth import LabelMatrix, Mask, Truth, Weights, check_scores, no_true_label
+from simlabel.metrics._truth import LabelMatrix, SampleWeights, Truth, check_scores, no_true_label
 
 _A, _B = 0.55, 1.5  # the propensity model's constants for sets other than Wikipedia and Amazon
 
 
 def propensities(
-    Y_train: LabelMatrix, *, a: float = _A, b: float = _B, sample_weight: Weights = None
+    Y_train: LabelMatrix, *, a: float = _A, b: float = _B, sample_weight: SampleWeights = None
 ) -> FloatArray:
     """Estimate the probability that a true label is recorded, by its frequency in the training rows.
 
@@ -68,7 +68,7 @@ def _precision_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> Float
     return np.where(fewer_known(truth, k), np.nan, hits / k)
 
 
-def fewer_known(truth: Truth, k: int) -> Mask:
+def fewer_known(truth: Truth, k: int) -> BoolArray:
     """Return which rows have fewer than k known labels, (n_rows,) of bool."""
     return truth.n_known < k
 
@@ -92,7 +92,9 @@ def _ndcg_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> FloatArray
     return out
 
 
-def precision_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, sample_weight: Weights = None) -> float:
+def precision_at(
+    Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, sample_weight: SampleWeights = None
+) -> float:
     """Return the share of true labels among the top k, averaged over the rows.
 
     Examples
@@ -103,7 +105,7 @@ def precision_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, sample_weig
     return mean_of_defined(_precision_rows(Y_true, scores, k), sample_weight)
 
 
-def ndcg_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, sample_weight: Weights = None) -> float:
+def ndcg_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, sample_weight: SampleWeights = None) -> float:
     """Return the normalized discounted cumulative gain of the top k labels, over the rows that have a label.
 
     Examples
@@ -119,7 +121,7 @@ def propensity_scored_precision_at(
     scores: npt.ArrayLike,
     k: int,
     propensity: npt.ArrayLike,
-    sample_weight: Weights = None,
+    sample_weight: SampleWeights = None,
 ) -> float:
     """Return precision@k in which a rare label counts for more, as a share of the best possible value.
 
@@ -161,7 +163,7 @@ def _psp_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, propensity: np
     return _top_gains(truth, scores, k, _gain(propensity, truth.shape[1])) / k
 
 
-def _no_true_label(truth: Truth, k: int) -> Mask:
+def _no_true_label(truth: Truth, k: int) -> BoolArray:
     return no_true_label(truth)
 
 

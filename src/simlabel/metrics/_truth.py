@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.validation import FloatArray, IntArray, check_sparse, is_missing
-from simlabel.labels import Known, LabelSpace
+from simlabel._utils.validation import AnyArray, BoolArray, FloatArray, IntArray, check_sparse, is_missing
+from simlabel.labels import LabelSpace, MaskedIndicator
 
 #: label sets of a user: 0/1, (n_rows, n_labels), NaN where unknown; or validated already
-LabelMatrix: TypeAlias = "npt.ArrayLike | sp.sparray | Known | Truth"
-Weights: TypeAlias = npt.ArrayLike | None
-Mask = npt.NDArray[np.bool_]
+LabelMatrix: TypeAlias = "npt.ArrayLike | sp.sparray | MaskedIndicator | Truth"
+SampleWeights: TypeAlias = npt.ArrayLike | None
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,10 @@ class Truth:
 
     @classmethod
     def of(cls, Y: LabelMatrix, name: str = "Y_true") -> Truth:
-        """Validate a 0/1 indicator in any form; NaN, masked entries and those not in `Known` are unknown."""
+        """Validate a 0/1 indicator in any form; NaN and masked entries are unknown."""
         if isinstance(Y, Truth):
             return Y
-        if isinstance(Y, Known):
+        if isinstance(Y, MaskedIndicator):
             _, truth, unknown = LabelSpace.learn_known(Y)
             return cls(truth, None if unknown is None else unknown.entries)
         if sp.issparse(Y):
@@ -99,7 +98,7 @@ def as_indicator(Y: npt.ArrayLike | sp.sparray, name: str = "Y_true") -> sp.csr_
     return result
 
 
-def _as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
+def _as_numbers(values: Any, name: str) -> AnyArray:
     """Return a dense array of real numbers, NaN where masked or missing."""
     try:
         array = np.asarray(values)
@@ -138,17 +137,17 @@ def check_sets(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> tuple[Truth, sp.csr_
     return truth, predicted
 
 
-def nothing_known(truth: Truth) -> Mask:
+def nothing_known(truth: Truth) -> BoolArray:
     """Return which rows have no known label, (n_rows,) of bool."""
     return (truth.n_known == 0) & (truth.unknown is not None)
 
 
-def no_true_label(truth: Truth) -> Mask:
+def no_true_label(truth: Truth) -> BoolArray:
     """Return which rows have no true label, (n_rows,) of bool."""
     return np.diff(truth.Y.indptr) == 0
 
 
-def no_pair(truth: Truth) -> Mask:
+def no_pair(truth: Truth) -> BoolArray:
     """Return which rows lack a true label or a false label, (n_rows,) of bool."""
     counts = np.diff(truth.Y.indptr)
     return (counts == 0) | (counts == truth.n_known)

@@ -22,19 +22,19 @@ from simlabel._utils.validation import FloatArray
 from simlabel.labels import LabelSpace, UnknownLabels
 from simlabel.model._model import Model
 from simlabel.model._scorer import Scorer, shares_of
-from simlabel.ridge import Rescaling, own_entries
+from simlabel.ridge import Rescaling, exclude_self
 from simlabel.rules import (
     LabelRule,
     LeaveOneOutCalibration,
     ScoreBlock,
     TrainingBlock,
-    as_recorded,
-    for_presence_only,
+    for_positive_unlabeled,
+    scale_by_label_frequency,
 )
 from simlabel.similarities import Function
 from simlabel.sums import Sampled
 
-Wanted = LeaveOneOutCalibration | Literal["auto"] | None
+CalibrationSpec = LeaveOneOutCalibration | Literal["auto"] | None
 
 
 def training_blocks(
@@ -46,24 +46,28 @@ def training_blocks(
     """
     references = scorer.references
     rescaled = Rescaling(scorer.problem, scorer.solved.scale) if leave_out else None
-    many = references.n_rows * references.n_labels > limits().judged_entries
-    Y, U = references.settled_Y, references.unknown
+    many = references.n_rows * references.n_labels > limits().evaluated_entries
+    Y, U = references.imputed_Y, references.unknown
     for part in scorer.chunks(references.X):
         unknown, places = None if U is None else U[part], references.places[part] if many else None
         if rescaled is None:
             scores = scorer.score(references.X[part])
         else:
-            scores = _left_out(scorer, part, rescaled, sums)
-        recorded = scorer.stages.recorded
-        yield TrainingBlock(scores, Y[part], scorer.stands_for[part], unknown, recorded, places=places)
+            scores = _loo_scores(scorer, part, rescaled, sums)
+        label_frequency = scorer.stages.label_frequency
+        yield TrainingBlock(
+            scores, Y[part], scorer.multiplicity[part], unknown, label_frequency, places=places
+        )
 
 
-def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling, sums: FloatArray | None = None) -> ScoreBlock:
+def _loo_scores(
+    scorer: Scorer, part: slice, rescaled: Rescaling, sums: FloatArray | None = None
+) -> ScoreBlock:
     solved, references = scorer.solved, scorer.references
-    if solved.left_out is not None:
-        return scorer.block(solved.left_out[part])
+    if solved.loo_scores is not None:
+        return scorer.block(solved.loo_scores[part])
     rows = np.arange(part.start, part.stop)
-    own = own_entries(rows, references)
+    own = exclude_self(rows, references)
     if sums is not None:
         scores = scorer.block(sums[part], rows)
     elif len(rows) == references.n_rows and isinstance(references.X, np.ndarray | sp.csr_array):
@@ -76,28 +80,28 @@ def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling, sums: FloatArray
     return replace(scores, labels=labels, ranking=labels)
 
 
-def left_out_scores(scorer: Scorer) -> FloatArray:
+def compute_loo_scores(scorer: Scorer) -> FloatArray:
     """Return leave-one-out label weights of all references, (n_references, n_labels)."""
     return np.concatenate([block.scores.labels for block in training_blocks(scorer)])
 
 
-def left_out_shares(scorer: Scorer) -> FloatArray:
+def compute_loo_shares(scorer: Scorer) -> FloatArray:
     """Return leave-one-out scores as `Model.decisions` has them: comparable between rows if scores are."""
-    if not scorer.shares_compare:
-        return left_out_scores(scorer)
+    if not scorer.shares_are_comparable:
+        return compute_loo_scores(scorer)
     return np.concatenate([shares_of(block.scores) for block in training_blocks(scorer)])
 
 
-def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] | None = None) -> LabelRule:
-    """Return the rule fitted to the scores that it needs; `left_out` are leave-one-out scores if known.
+def fit_rule(rule: LabelRule, scorer: Scorer, loo_scores: Sequence[TrainingBlock] | None = None) -> LabelRule:
+    """Return the rule fitted to the scores that it needs; `loo_scores` are leave-one-out scores if known.
 
     Labels that no row has, or that every row has, are ignored.
     """
-    if scorer.stages.recorded is not None:
-        rule = for_presence_only(rule)
+    if scorer.stages.label_frequency is not None:
+        rule = for_positive_unlabeled(rule)
     blocks: Iterable[TrainingBlock] = ()
-    if rule.needs == "leave_one_out" and left_out is not None:
-        blocks = left_out
+    if rule.needs == "leave_one_out" and loo_scores is not None:
+        blocks = loo_scores
     elif rule.needs != "nothing":
         blocks = training_blocks(scorer, leave_out=rule.needs == "leave_one_out")
     sizes, n_labels, constant = scorer.set_sizes, scorer.references.n_labels, scorer.references.constant
@@ -108,8 +112,8 @@ def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] 
     return fitted.adapted(sizes, varying, n_labels)
 
 
-def learnt_outcomes(
-    rule: LabelRule, wanted: Wanted, scorer: Scorer, *, single: bool, sums: FloatArray | None = None
+def fit_rule_and_calibration(
+    rule: LabelRule, wanted: CalibrationSpec, scorer: Scorer, *, single: bool, sums: FloatArray | None = None
 ) -> tuple[LabelRule, LeaveOneOutCalibration | None]:
     """Fit rule and calibration, in one pass over the rows if both need it and the scores fit in memory.
 
@@ -124,38 +128,38 @@ def learnt_outcomes(
         Leave-one-out sums of all references, if they are known from tuning.
     """
     if isinstance(wanted, str):
-        wanted = LeaveOneOutCalibration() if why_uncalibrated(scorer) is None else None
+        wanted = LeaveOneOutCalibration() if uncalibrated_reason(scorer) is None else None
     if wanted is None and sums is None:
         return fit_rule(rule, scorer), None
     blocks = None
-    if wanted is None or scorer.references.n_rows * scorer.job.reducer.width <= limits().judged_entries:
+    if wanted is None or scorer.references.n_rows * scorer.job.reducer.width <= limits().evaluated_entries:
         blocks = list(training_blocks(scorer, sums=sums))
     rule = fit_rule(rule, scorer, blocks)
     if wanted is None:
         return rule, None
-    recorded = [  # curves are fitted to scores of recorded labels
-        replace(block, scores=as_recorded(block.scores, block.recorded))
+    label_frequency = [  # curves are fitted to scores of recorded labels
+        replace(block, scores=scale_by_label_frequency(block.scores, block.label_frequency))
         for block in blocks or training_blocks(scorer)
     ]
-    return rule, wanted.fit(recorded, single=single)
+    return rule, wanted.fit(label_frequency, single=single)
 
 
-def why_uncalibrated(scorer: Scorer) -> str | None:
+def uncalibrated_reason(scorer: Scorer) -> str | None:
     """Return why calibration="auto" leaves probabilities as shares of the similarity; None if it does not."""
     references, limit = scorer.references, limits()
     n, n_labels = n_copies(references.weights), references.n_labels  # a weight means repetition here too
-    if scorer.solved.left_out is not None:
+    if scorer.solved.loo_scores is not None:
         return None  # leave-one-out scores are known
-    if n < limit.fewest_calibrated:
-        return f"{n} labeled rows are fewer than {limit.fewest_calibrated}"
+    if n < limit.min_calibrated:
+        return f"{n} labeled rows are fewer than {limit.min_calibrated}"
     if isinstance(scorer.stages.engine, Sampled):
         return "references are drawn for each query"
     if is_remote(references.X):
         return "the labeled rows are on a cluster"
     if n > limit.calibrated_rows:
         return f"{n:,} labeled rows are more than {limit.calibrated_rows:,}"
-    if n * n_labels > limit.judged_entries:
-        return f"{n:,} x {n_labels:,} scores are more than {limit.judged_entries:,}"
+    if n * n_labels > limit.evaluated_entries:
+        return f"{n:,} x {n_labels:,} scores are more than {limit.evaluated_entries:,}"
     similarities = [leaf.similarity for leaf in scorer.stages.similarity.leaves()]
     by_pair = [each for each in similarities if isinstance(each, Function) and not each.blockwise]
     calls = references.n_rows**2 * len(by_pair)
@@ -164,29 +168,31 @@ def why_uncalibrated(scorer: Scorer) -> str | None:
     return None
 
 
-def told_probabilities(model: Model, wanted: object) -> str:
+def describe_probabilities(model: Model, wanted: object) -> str:
     """Describe the probabilities of a model, for its plan and its description."""
     if model.calibration is not None:
         return "probabilities are calibrated on leave-one-out scores"
     why = ""
     if isinstance(wanted, str):
-        why = why_uncalibrated(model.scorer) or "the first rows were too few; retune() calibrates them"
+        why = uncalibrated_reason(model.scorer) or "the first rows were too few; retune() calibrates them"
     return "probabilities are shares of the similarity" + (f": {why}" if why else "")
 
 
-def relabelled(model: Model, space: LabelSpace, Y: sp.csr_array, unknown: UnknownLabels | None) -> Model:
+def relabeled(model: Model, space: LabelSpace, Y: sp.csr_array, unknown: UnknownLabels | None) -> Model:
     """Return the model with other label sets for the same rows.
 
     Similarity, normalizer, penalty and the kind of label rule are held. Rule and calibration are fitted again
     to the leave-one-out scores of the new labels.
     """
-    if model.scorer.stages.recorded is not None:
+    if model.scorer.stages.label_frequency is not None:
         raise ValueError(
-            "With absent='unknown' the share of missing labels was estimated label by label: fit again with "
-            "the changed labels."
+            "With unlabeled='unknown' the share of missing labels was estimated label by label: fit again "
+            "with the changed labels."
         )
     space, Y, unknown = space.nested(Y, unknown)
     scorer = model.scorer.with_labels(model.scorer.references.with_labels(Y, unknown))
-    wanted = None if model.calibration is None else clone(model.calibration)
-    rule, calibration = learnt_outcomes(clone(model.rule), wanted, scorer, single=space.kind == "single")
+    requested = None if model.calibration is None else clone(model.calibration)
+    rule, calibration = fit_rule_and_calibration(
+        clone(model.rule), requested, scorer, single=space.kind == "single"
+    )
     return replace(model, labels=space, scorer=scorer, rule=rule, calibration=calibration)

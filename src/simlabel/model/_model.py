@@ -10,25 +10,25 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.advice import advise
+from simlabel._utils.advice import warn_user
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import n_rows, spaced_rows, take_rows, transformed
+from simlabel._utils.rows import evenly_spaced_rows, n_rows, take_rows, transformed
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import AnyArray, BoolArray, FloatArray, IntArray, Rows
 from simlabel.labels import LabelSpace
 from simlabel.model._scorer import Scorer, total_similarity
 from simlabel.normalizers import Normalizer
-from simlabel.ridge import own_entries
+from simlabel.ridge import exclude_self
 from simlabel.rules import (
     LabelRule,
     LeaveOneOutCalibration,
     ScoreBlock,
     ShareWarning,
-    as_recorded,
-    as_true,
     class_shares,
+    correct_for_missing,
     label_shares,
     n_outside,
+    scale_by_label_frequency,
 )
 from simlabel.similarities import RBF, Leaf, Linear, Sum
 from simlabel.tables import TableEncoder
@@ -36,9 +36,7 @@ from simlabel.tables import TableEncoder
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simlabel.model._pending import Notes
-
-Counts = npt.NDArray[np.int64]
+    from simlabel.model._pending import PendingRows
 
 
 @dataclass(frozen=True)
@@ -67,9 +65,9 @@ class Outputs:
     sets: sp.csr_array
     weights: FloatArray
     probabilities: FloatArray
-    forced: npt.NDArray[np.bool_]
+    forced: BoolArray
     warning: str = ""
-    names: npt.NDArray[Any] | None = None
+    names: AnyArray | None = None
     index: Any = None
 
     def frame(self, what: Literal["probabilities", "weights", "sets"] = "probabilities") -> pd.DataFrame:
@@ -94,7 +92,7 @@ class Outputs:
         return pd.DataFrame(values, index=self.index, columns=self.names)
 
     @property
-    def sizes(self) -> Counts:
+    def sizes(self) -> IntArray:
         """Number of labels of each query, (n_queries,)."""
         return np.diff(self.sets.indptr).astype(np.int64)
 
@@ -136,19 +134,19 @@ class Model:
     normalizer: Normalizer | None
     scorer: Scorer
     rule: LabelRule
-    columns: npt.NDArray[np.int64] | None
+    columns: IntArray | None
     calibration: LeaveOneOutCalibration | None = None
     encoder: TableEncoder | None = None
 
     @property
-    def compares_by_words(self) -> bool:
+    def uses_term_products(self) -> bool:
         """Whether the rows of a table are compared by inner products, except for number columns."""
         similarity, plain = self.scorer.stages.similarity, self.scorer.stages.weighting is None
-        linear = isinstance(similarity, Linear) or self.number_rbf is not None
+        linear = isinstance(similarity, Linear) or self.numeric_rbf is not None
         return self.encoder is not None and self.normalizer is None and plain and linear
 
     @property
-    def number_rbf(self) -> Leaf | None:
+    def numeric_rbf(self) -> Leaf | None:
         """RBF on the number columns of a table, added to the inner product; None if there is none."""
         similarity = self.scorer.stages.similarity
         if self.encoder is None or not isinstance(similarity, Sum) or not isinstance(similarity.left, Linear):
@@ -169,11 +167,11 @@ class Model:
             X = X[:, self.columns]
         return X if self.normalizer is None else transformed(self.normalizer, X)
 
-    def outputs(self, X: Rows, notes: Notes | None = None) -> Outputs:
-        """Return sets, weights and probabilities in one pass; `notes` change sets and probabilities."""
-        names = self.labels.classes if notes is None else notes.names
+    def outputs(self, X: Rows, pending: PendingRows | None = None) -> Outputs:
+        """Return sets, weights and probabilities in one pass; `pending` change sets and probabilities."""
+        names = self.labels.classes if pending is None else pending.names
         weights = np.zeros((n_rows(X), len(names)), dtype=self.scorer.prepared.dtype)
-        probabilities, sets, n_cut = np.empty(weights.shape), [], 0
+        probabilities, sets, n_clipped = np.empty(weights.shape), [], 0
         forced = np.zeros(len(weights), dtype=bool)
         for part in self.scorer.chunks(X):
             Q = self.normalized(X[part])
@@ -181,16 +179,16 @@ class Model:
             found, probable = self.choose(scores), self.to_probabilities(scores)
             if self.labels.kind != "single":
                 forced[part] = self.rule.forced(scores) | self._fills_up(found, probable)
-            if notes is not None:
-                alone, (found, probable) = found, notes.added(Q, found, probable)
+            if pending is not None:
+                alone, (found, probable) = found, pending.added(Q, found, probable)
                 forced[part] &= _same_sets(alone, found)
             sets.append(found)
             weights[part, : scores.labels.shape[1]], probabilities[part] = scores.labels, probable
-            n_cut += self._n_cut(scores)
-        warning = self._share_warning(n_cut / probabilities.size) if n_cut else ""
+            n_clipped += self._n_cut(scores)
+        warning = self._share_warning(n_clipped / probabilities.size) if n_clipped else ""
         return Outputs(_stacked(sets), weights, probabilities, forced, warning, names)
 
-    def _fills_up(self, sets: sp.csr_array, probabilities: FloatArray) -> npt.NDArray[np.bool_]:
+    def _fills_up(self, sets: sp.csr_array, probabilities: FloatArray) -> BoolArray:
         """Return whether a rule that counts gives its smallest set, with labels less likely than not."""
         sizes, rows = np.diff(sets.indptr), np.repeat(np.arange(sets.shape[0]), np.diff(sets.indptr))
         unlikely = np.bincount(rows[probabilities[rows, sets.indices] < 0.5], minlength=sets.shape[0]) > 0
@@ -200,7 +198,7 @@ class Model:
         """Return predicted sets, (n_queries, n_labels), each row's entries strongest first."""
         return _stacked([self.choose(scores) for _, scores in self.score_chunks(X)])
 
-    def set_sizes(self, X: Rows) -> Counts:
+    def set_sizes(self, X: Rows) -> IntArray:
         """Return the number of labels of each query, (n_queries,)."""
         return np.diff(self.label_sets(X).indptr).astype(np.int64)
 
@@ -211,8 +209,8 @@ class Model:
     def decisions(self, X: Rows) -> FloatArray:
         """Return scores that can be compared between queries if possible, (n_queries, n_labels)."""
         scorer = self.scorer
-        score = scorer.shares if scorer.shares_compare else scorer.label_weights
-        return self.labels.raised(self._by_chunks(X, score))
+        score = scorer.shares if scorer.shares_are_comparable else scorer.label_weights
+        return self.labels.enforce_hierarchy(self._by_chunks(X, score))
 
     def _by_chunks(self, X: Rows, score: Callable[[Rows], FloatArray]) -> FloatArray:
         values = np.empty((n_rows(X), len(self.labels.classes)), dtype=self.scorer.prepared.dtype)
@@ -222,12 +220,12 @@ class Model:
 
     def probabilities(self, X: Rows) -> FloatArray:
         """Return calibrated probabilities, or shares of the similarity, (n_queries, n_labels)."""
-        probabilities, n_cut = np.empty((n_rows(X), len(self.labels.classes))), 0
+        probabilities, n_clipped = np.empty((n_rows(X), len(self.labels.classes))), 0
         for part, scores in self.score_chunks(X):
             probabilities[part] = self.to_probabilities(scores)
-            n_cut += self._n_cut(scores)
-        if n_cut:
-            advise(self._share_warning(n_cut / probabilities.size), ShareWarning)
+            n_clipped += self._n_cut(scores)
+        if n_clipped:
+            warn_user(self._share_warning(n_clipped / probabilities.size), ShareWarning)
         return probabilities
 
     def _n_cut(self, scores: ScoreBlock) -> int:
@@ -250,25 +248,29 @@ class Model:
         if self.labels.kind != "single":
             return self.labels.completed(self.rule.predict(scores), scores.ranking)
         n, n_labels = scores.ranking.shape
-        top = np.argmax(scores.settled(scores.ranking), axis=1)
+        top = np.argmax(scores.with_constant_labels(scores.ranking), axis=1)
         return sp.csr_array((np.ones(n, dtype=np.int8), top, np.arange(n + 1)), shape=(n, n_labels))
 
     def to_probabilities(self, scores: ScoreBlock) -> FloatArray:
         """Return the probabilities for scores, (n_queries, n_labels) both."""
         shares = class_shares if self.labels.kind == "single" else label_shares
-        of_recorded = shares if self.calibration is None else self.calibration.probabilities
-        recorded = self.scorer.stages.recorded
-        if recorded is None:
-            return self.labels.raised(of_recorded(scores))
-        return self.labels.raised(as_true(of_recorded(as_recorded(scores, recorded)), recorded))
+        of_observed = shares if self.calibration is None else self.calibration.probabilities
+        label_frequency = self.scorer.stages.label_frequency
+        if label_frequency is None:
+            return self.labels.enforce_hierarchy(of_observed(scores))
+        return self.labels.enforce_hierarchy(
+            correct_for_missing(
+                of_observed(scale_by_label_frequency(scores, label_frequency)), label_frequency
+            )
+        )
 
     @cached_property
     def typical_totals(self) -> FloatArray:
         """Sorted similarity of labeled rows (of a sample if there are many) to all others, for `novelty`."""
         references = self.scorer.references
-        rows = spaced_rows(references.order, limits().compared_rows)
+        rows = evenly_spaced_rows(references.order, limits().compared_rows)
         X = take_rows(references.X, rows)
-        return np.sort(total_similarity(self.scorer, X, own_entries(rows, references)))
+        return np.sort(total_similarity(self.scorer, X, exclude_self(rows, references)))
 
 
 def check_learned(model: Model, before: Model | None) -> None:
@@ -304,7 +306,7 @@ def _stacked(sets: list[sp.csr_array]) -> sp.csr_array:
     return sp.vstack(sets, format="csr") if len(sets) > 1 else sets[0]
 
 
-def _same_sets(fewer: sp.csr_array, more: sp.csr_array) -> npt.NDArray[np.bool_]:
+def _same_sets(fewer: sp.csr_array, more: sp.csr_array) -> BoolArray:
     """Return which rows have the same labels; `more` has the columns of `fewer`, and others after them."""
     fewer = sp.csr_array((fewer.data, fewer.indices, fewer.indptr), shape=more.shape)
     return np.asarray(abs(more - fewer).sum(axis=1)).ravel() == 0

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.rows import joined, n_rows, take_rows
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, Rows, check_same_length
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows, check_same_length
 from simlabel.model._model import Model
 from simlabel.sums import Job, Prepared, ReduceCall, prepare, reducer_for
 
@@ -21,7 +20,7 @@ _MOVED = 0.05  # if a probability moves more, its label is chosen from 0.5 on, w
 
 
 @dataclass(frozen=True)
-class Notes:
+class PendingRows:
     """Labeled rows that a model has not learned, and the change of its outputs for similar queries.
 
     The residual of a pending row is 1 or 0 minus the probability that the model predicts, for each of its
@@ -52,7 +51,7 @@ class Notes:
     alike: FloatArray
 
     @classmethod
-    def taken(cls, model: Model, X: Rows, y: Any) -> Notes:
+    def taken(cls, model: Model, X: Rows, y: Any) -> PendingRows:
         """Return checked rows, with their known labels, as pending rows of a model."""
         stages = model.scorer.stages
         if not stages.influence.learned or not hasattr(stages.influence, "penalty"):
@@ -63,7 +62,7 @@ class Notes:
             raise ValueError("Notes are for label sets without a hierarchy: use partial_fit.")
         labels, Y, unknown = model.labels.read(y)
         check_same_length(n_rows(X), Y, "y")
-        space = model.labels.united(labels)
+        space = model.labels.union(labels)
         places, n_labels = space.places(labels), len(space.classes)
         truth = np.zeros((Y.shape[0], n_labels))
         truth[:, places] = Y.toarray()
@@ -80,14 +79,14 @@ class Notes:
     def __len__(self) -> int:
         return len(self.off)
 
-    def part(self, rows: npt.NDArray[np.int64]) -> Notes:
+    def part(self, rows: IntArray) -> PendingRows:
         """Return some of the pending rows."""
         new = [self.new[row] for row in rows]
         return replace(
             self, X=take_rows(self.X, rows), off=self.off[rows], new=new, alike=self.alike[np.ix_(rows, rows)]
         )
 
-    def __add__(self, other: Notes) -> Notes:
+    def __add__(self, other: PendingRows) -> PendingRows:
         """Return these pending rows followed by others of the same model."""
         self.check(other.model)
         stages = self.model.scorer.stages
@@ -108,7 +107,7 @@ class Notes:
             )
 
     @cached_property
-    def names(self) -> npt.NDArray[Any]:
+    def names(self) -> AnyArray:
         """The model's labels, followed by the new ones, (n_names,)."""
         known, new = self.model.labels.classes, sorted(frozenset[Any]().union(*self.new), key=str)
         names = np.empty(len(known) + len(new), dtype=object)
@@ -116,7 +115,7 @@ class Notes:
         return names
 
     @cached_property
-    def ready(self) -> tuple[Prepared, Job]:
+    def prepared_sums(self) -> tuple[Prepared, Job]:
         """The precomputed rows, and the sum of the changes that they make."""
         stages = self.model.scorer.stages
         new = self.names[self.off.shape[1] :].tolist()
@@ -133,9 +132,9 @@ class Notes:
 
         A label whose probability changes by more than 0.05 is in the set if the probability is at least 0.5.
         """
-        prepared, job = self.ready
+        prepared, job = self.prepared_sums
         stages, n = self.model.scorer.stages, probabilities.shape[1]
-        (shift,) = stages.by_pairs.reduce(ReduceCall(Q, prepared, [job], n_jobs=stages.n_jobs))
+        (shift,) = stages.exact_engine.reduce(ReduceCall(Q, prepared, [job], n_jobs=stages.n_jobs))
         before = np.zeros(shift.shape)
         before[:, :n] = probabilities
         moved = np.clip(before + shift, _EDGE, 1 - _EDGE)

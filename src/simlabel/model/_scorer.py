@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
@@ -15,8 +14,8 @@ from simlabel._utils.rows import Stack, blocks, is_lazy, n_rows, pieces, take_ro
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.labels import refuse_unknown
-from simlabel.model.sketches import FeatureSums, FittedSketch, what_is_cheaper
-from simlabel.ridge import Kept, KnownSums, Problem, Solved, Stages, never_negative
+from simlabel.model.sketches import FeatureSums, FittedSketch, cheaper_alternatives
+from simlabel.ridge import KnownSums, Problem, RemainingRows, Solved, Stages, never_negative
 from simlabel.rules import ScoreBlock
 from simlabel.sums import (
     Auto,
@@ -54,7 +53,7 @@ class Scorer:
     stages: Stages
     references: References
     solution: Solved | None = None
-    ready: Prepared | None = None
+    prepared_references: Prepared | None = None
     sketch: FittedSketch | None = None
 
     @property
@@ -70,16 +69,16 @@ class Scorer:
     @cached_property
     def prepared(self) -> Prepared:
         """The references of the sums, precomputed."""
-        return self._prepared() if self.ready is None else self.ready
+        return self._prepared() if self.prepared_references is None else self.prepared_references
 
     def _prepared(self, known: Prepared | None = None) -> Prepared:
         X, used = self.references.X, self.solved.used
         X = X if used is None else take_rows(X, used)
         return prepare(X, [self.stages.similarity], keep_views=True, known=known)
 
-    def made_ready(self) -> Scorer:
+    def with_prepared_references(self) -> Scorer:
         """Return a copy with the references precomputed now, so that errors in rows are raised here."""
-        return replace(self, ready=self.prepared)
+        return replace(self, prepared_references=self.prepared)
 
     @property
     def V(self) -> Influences:
@@ -87,9 +86,9 @@ class Scorer:
         return self.solved.V
 
     @cached_property
-    def stands_for(self) -> FloatArray:
+    def multiplicity(self) -> FloatArray:
         """Number of rows that each reference counts for: its weight, times its sampling scale."""
-        return self.problem.stands_for
+        return self.problem.multiplicity
 
     @cached_property
     def job(self) -> Job:
@@ -126,7 +125,7 @@ class Scorer:
         return KnownSums(self.problem, self.solved.scale is not None)
 
     @cached_property
-    def shares_compare(self) -> bool:
+    def shares_are_comparable(self) -> bool:
         """Whether sums are shares of the similarity: influence is not learned, and nothing is negative."""
         return not self.stages.influence.learned and never_negative(self.problem)
 
@@ -139,17 +138,17 @@ class Scorer:
         return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces(rows)], axis=0)
 
     @property
-    def set_sizes(self) -> npt.NDArray[np.int64]:
+    def set_sizes(self) -> IntArray:
         """The set sizes that a rule may choose from; none if labels may be missing."""
-        return self.references.sizes if self.stages.recorded is None else np.empty(0, dtype=np.int64)
+        return self.references.sizes if self.stages.label_frequency is None else np.empty(0, dtype=np.int64)
 
     @cached_property
     def label_shares(self) -> FloatArray:
         """Share of the references that have each label, among those where it is known, (n_labels,)."""
-        references, recorded = self.references, self.stages.recorded
+        references, label_frequency = self.references, self.stages.label_frequency
         if references.is_complete:
-            shares = np.asarray(references.settled_Y.T @ references.weights / references.weights.sum())
-            return shares if recorded is None else shares / recorded
+            shares = np.asarray(references.imputed_Y.T @ references.weights / references.weights.sum())
+            return shares if label_frequency is None else shares / label_frequency
         return KnownSums(Problem(replace(self.stages, scales=None), references)).shares
 
     def plan(self, n_queries: int) -> Plan:
@@ -160,7 +159,7 @@ class Scorer:
         plan = stages.engine.plan(n_queries, self.prepared, [self.job], stages.n_jobs)
         if stages.weighting is not None or stages.influence.learned or not plan.references:
             return plan  # a weighting cannot be sketched; without visited pairs a sketch saves nothing
-        words = what_is_cheaper(stages.similarity, self.prepared.n_rows)
+        words = cheaper_alternatives(stages.similarity, self.prepared.n_rows)
         return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
 
     def score(
@@ -194,7 +193,7 @@ class Scorer:
 
         Engines that do not visit all pairs, and sketches, keep a form of V that has both.
         """
-        engine = self._by_pairs(n_rows(Q))
+        engine = self._exact_engine(n_rows(Q))
         if engine is None:
             return self.score(Q).labels
         sums = self._reduced(engine, Q, self.label_job)
@@ -207,7 +206,7 @@ class Scorer:
         A query that is not similar to any reference gets the label frequencies. If the similarities of a
         query add up to less than 0, as with negative features, its sums are returned as they are.
         """
-        engine, n = self._by_pairs(n_rows(Q)), self.references.n_labels
+        engine, n = self._exact_engine(n_rows(Q)), self.references.n_labels
         if engine is None:
             return shares_of(self.score(Q))
         sums = self._reduced(engine, Q, self.share_job)
@@ -216,7 +215,7 @@ class Scorer:
         labels, total = sums[:, :n], sums[:, n:]
         return np.divide(labels, total, out=labels, where=total > 0)
 
-    def _by_pairs(self, n_queries: int) -> Exact | None:
+    def _exact_engine(self, n_queries: int) -> Exact | None:
         """Return the engine if it visits all pairs for that many queries, and so can sum any columns."""
         engine = self.stages.engine
         if self.sketch is not None or n_queries <= limits().few_queries or is_lazy(self.prepared.X):
@@ -246,7 +245,7 @@ class Scorer:
             ranking, sizes = labels.copy(), sizes.copy()
             ranking[silent] = self.frequencies[:n_labels]
             sizes[silent] = self.frequencies[n_labels:]
-            totals = None if totals is None else np.where(silent, self.stands_for.sum(), totals)
+            totals = None if totals is None else np.where(silent, self.multiplicity.sum(), totals)
         return ScoreBlock(labels, sizes, ranking, totals, self.references.constant)
 
     def known_factors(self, Q: Rows) -> FloatArray:
@@ -254,7 +253,7 @@ class Scorer:
         assert self.known is not None
         return self.known.factors(self._reduced(self.stages.engine, Q, self.job))
 
-    def with_references(self, references: References, kept: Kept) -> Scorer:
+    def with_references(self, references: References, kept: RemainingRows) -> Scorer:
         """Return the scorer for other references; every resolved value is held.
 
         `kept` are the positions of the former references that come first; new ones follow.
@@ -272,16 +271,16 @@ class Scorer:
         after = self._with(references, range(references.n_rows))
         return after if self.sketch is None else replace(after, sketch=self._rebuilt_sketch(after))
 
-    def _with(self, references: References, kept: Kept) -> Scorer:
+    def _with(self, references: References, kept: RemainingRows) -> Scorer:
         solved = self.stages.influence.updated(self.solved, Problem(self.stages, references), kept)
         after = replace(self, references=references, solution=solved)
-        return replace(after, ready=after._prepared(known=self.prepared))
+        return replace(after, prepared_references=after._prepared(known=self.prepared))
 
     def _rebuilt_sketch(self, after: Scorer) -> FeatureSums:
         assert isinstance(self.sketch, FeatureSums)  # updates of other sketches are refused
         return self.sketch.emptied(after.V.shape[1]).added(after.references.X, after.V)
 
-    def _updated_sketch(self, after: Scorer, kept: Kept) -> FeatureSums:
+    def _updated_sketch(self, after: Scorer, kept: RemainingRows) -> FeatureSums:
         """Return the sketch with added and without removed rows; rebuild it if the columns changed."""
         sketch, before, now = self.sketch, self.references, after.references
         assert isinstance(sketch, FeatureSums)  # updates of other sketches are refused
@@ -290,11 +289,11 @@ class Scorer:
         same = same and (
             now.knowledge is None or np.array_equal(np.asarray(now.constant), np.asarray(before.constant))
         )
-        gone = np.setdiff1d(np.arange(before.n_rows), np.asarray(kept, dtype=np.int64))
-        if not same or len(gone) + now.n_rows - len(kept) > now.n_rows:
+        removed = np.setdiff1d(np.arange(before.n_rows), np.asarray(kept, dtype=np.int64))
+        if not same or len(removed) + now.n_rows - len(kept) > now.n_rows:
             return self._rebuilt_sketch(after)
-        if len(gone):
-            sketch = sketch.added(take_rows(before.X, gone), self.V[gone], -1.0)
+        if len(removed):
+            sketch = sketch.added(take_rows(before.X, removed), self.V[removed], -1.0)
         new = slice(len(kept), now.n_rows)
         return sketch.added(now.X[new], after.V[new]) if len(kept) < now.n_rows else sketch
 
@@ -317,4 +316,4 @@ def total_similarity(scorer: Scorer, Q: Rows, exclude: Exclude | None) -> FloatA
     job = Job(stages.similarity, stages.weighting, reducer_for(stages.weighting, V, references.weights))
     summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [stages.similarity])
     call = ReduceCall(Q, summed, [job], exclude, n_jobs=stages.n_jobs)
-    return stages.by_pairs.reduce(call)[0][:, 0]
+    return stages.exact_engine.reduce(call)[0][:, 0]

@@ -11,7 +11,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
@@ -30,7 +29,7 @@ from simlabel._utils.validation import (
 from simlabel.labels import LabelSpace, UnknownLabels, constant_labels, label_counts, moved
 from simlabel.model._model import Model
 from simlabel.model.sketches import PrototypeSums
-from simlabel.ridge import Kept
+from simlabel.ridge import RemainingRows
 from simlabel.sums import Chunk, Ids, References, Sampled
 
 
@@ -52,7 +51,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def one_thread_changes(estimator: BaseEstimator) -> Iterator[None]:
+def lock_for_changes(estimator: BaseEstimator) -> Iterator[None]:
     """Let one thread at a time change an estimator; the lock is not part of its state."""
     with _LOCKS.guard:
         lock = _LOCKS.by_estimator.setdefault(estimator, threading.RLock())
@@ -69,7 +68,7 @@ def refuse_precomputed(model: Model, what: str) -> None:
         )
 
 
-def refuse_short_forms(model: Model, what: str) -> None:
+def refuse_sketches(model: Model, what: str) -> None:
     """Raise ValueError for a sampler, or a sketch that cannot be updated."""
     scorer = model.scorer
     if scorer.stages.scales is not None or isinstance(scorer.stages.engine, Sampled):
@@ -127,29 +126,29 @@ class Batch:
     Y: sp.csr_array
     weights: FloatArray
     ids: Ids
-    kept: npt.NDArray[np.int64] | None = None
+    kept: IntArray | None = None
     groups: Groups = None
     unknown: UnknownLabels | None = None
 
     @property
     def is_complete(self) -> bool:
         """Whether all labels of all rows are known; constant labels count as known."""
-        unknown = self.settled[1]
+        unknown = self.imputed[1]
         return unknown is None or not unknown.entries.nnz
 
     @cached_property
-    def settled(self) -> tuple[sp.csr_array, UnknownLabels | None]:
+    def imputed(self) -> tuple[sp.csr_array, UnknownLabels | None]:
         """Y and the unknown entries, with the unknown entries of constant labels set to the constant."""
         if self.unknown is None:
             return self.Y, None
-        return self.unknown.settled(self.Y, constant_labels(label_counts(self.Y, self.unknown)))
+        return self.unknown.imputed(self.Y, constant_labels(label_counts(self.Y, self.unknown)))
 
     @property
     def order(self) -> IntArray:
         """Positions of the rows in an order that depends on their content only, (n_rows,)."""
         return content_order(self.X, self.Y, self.weights, self.groups)
 
-    def part(self, rows: npt.NDArray[np.int64]) -> Batch:
+    def part(self, rows: IntArray) -> Batch:
         """Return some of the rows."""
         return Batch(
             take_rows(self.X, rows),
@@ -162,14 +161,14 @@ class Batch:
             None if self.unknown is None else self.unknown.part(rows),
         )
 
-    def relabelled(self, space: LabelSpace) -> Batch:
+    def relabeled(self, space: LabelSpace) -> Batch:
         """Return the rows in a label space that has more labels."""
         places, n_labels = space.places(self.labels), len(space.classes)
         unknown = None if self.unknown is None else self.unknown.moved(places, n_labels)
         return replace(self, labels=space, Y=moved(self.Y, places, n_labels), unknown=unknown)
 
 
-def drop_weightless(
+def drop_zero_weight_rows(
     X: Rows,
     labels: LabelSpace,
     Y: sp.csr_array,
@@ -188,11 +187,11 @@ def drop_weightless(
     if weights is None or weights.all():
         return batch
     batch = batch.part(np.flatnonzero(weights))
-    labels, Y, unknown = labels.restricted(batch.Y, batch.unknown)
+    labels, Y, unknown = labels.without_unused_labels(batch.Y, batch.unknown)
     return replace(batch, labels=labels, Y=Y, unknown=unknown)
 
 
-def with_more(model: Model, batch: Batch, classes: Any = None, gone: Any = None) -> Model:
+def add_references(model: Model, batch: Batch, classes: Any = None, removed: Any = None) -> Model:
     """Return the model with more references.
 
     Parameters
@@ -205,14 +204,14 @@ def with_more(model: Model, batch: Batch, classes: Any = None, gone: Any = None)
     gone : list, optional
         Ids of references to remove in the same step, so that influence is solved once.
     """
-    space = model.labels.united(batch.labels)
+    space = model.labels.union(batch.labels)
     if classes is not None:
-        space = space.declared(classes, known=model.labels.classes)
+        space = space.with_declared_labels(classes, known=model.labels.classes)
     known = model.scorer.references
-    kept: Kept = range(known.n_rows)
-    if gone is not None:
-        model, known, kept = _without(model, gone)
-    batch = batch.relabelled(space)
+    kept: RemainingRows = range(known.n_rows)
+    if removed is not None:
+        model, known, kept = _without(model, removed)
+    batch = batch.relabeled(space)
     one = known.chunks[0]
     raw = _like(batch.X, one.X if one.raw is None else one.raw)
     encoder, rows = model.encoder, raw
@@ -220,22 +219,22 @@ def with_more(model: Model, batch: Batch, classes: Any = None, gone: Any = None)
         before, (encoder, rows) = encoder.width_, encoder.taught(raw)
         known = known if encoder.width_ == before else _widened(model, known, encoder.width_)
     rows = rows if model.normalizer is None else _like(transformed(model.normalizer, rows), one.X)
-    raw = None if one.raw is None else _unshared(raw, batch.X)
-    rows = _unshared(rows, batch.X)
+    raw = None if one.raw is None else _copy_if_shared(raw, batch.X)
+    rows = _copy_if_shared(rows, batch.X)
     chunk = Chunk(rows, batch.Y, batch.weights, batch.ids, raw, batch.groups, batch.unknown)
-    known = known.relabelled(space.places(model.labels), len(space.classes))
+    known = known.relabeled(space.places(model.labels), len(space.classes))
     return _with_references(replace(model, encoder=encoder), space, known.taught(chunk), kept)
 
 
-def with_what_was_known(model: Model, batch: Batch, positions: npt.NDArray[np.int64]) -> Batch:
+def merge_with_known_labels(model: Model, batch: Batch, positions: IntArray) -> Batch:
     """Return new labels for some references; entries that are unknown in the batch stay as they were."""
     if batch.unknown is None:
         return batch
-    space, known = model.labels.united(batch.labels), model.scorer.references
+    space, known = model.labels.union(batch.labels), model.scorer.references
     places, n_labels = space.places(model.labels), len(space.classes)
     before = moved(sp.csr_array(known.Y[positions]), places, n_labels)
     former = None if known.knowledge is None else known.knowledge.part(positions)
-    batch = batch.relabelled(space)
+    batch = batch.relabeled(space)
     assert batch.unknown is not None
     Y, unknown = batch.unknown.filled(batch.Y, before, former and former.moved(places, n_labels))
     return replace(batch, Y=Y, unknown=unknown)
@@ -249,13 +248,13 @@ def _widened(model: Model, references: References, width: int) -> References:
     return references.widened(width)
 
 
-def with_fewer(model: Model, names: Any) -> Model:
+def remove_references(model: Model, names: Any) -> Model:
     """Return the model without the references of these ids."""
     fewer, references, kept = _without(model, names)
     return model if fewer is model else _with_references(fewer, model.labels, references, kept)
 
 
-def _without(model: Model, names: Any) -> tuple[Model, References, Kept]:
+def _without(model: Model, names: Any) -> tuple[Model, References, RemainingRows]:
     """Return the model with an updated encoder, the remaining references, and their former positions.
 
     Without ids, the model is returned as it is.
@@ -275,15 +274,15 @@ def _without(model: Model, names: Any) -> tuple[Model, References, Kept]:
     return replace(model, encoder=encoder), known.without(positions), remaining
 
 
-def _with_references(model: Model, space: LabelSpace, references: References, kept: Kept) -> Model:
+def _with_references(model: Model, space: LabelSpace, references: References, kept: RemainingRows) -> Model:
     places, n_labels = space.places(model.labels), len(space.classes)
     scorer, calibration = model.scorer, model.calibration
     if calibration is not None:
         calibration = calibration.adapted(places, n_labels)
-    if scorer.stages.recorded is not None:  # new labels are recorded as often as the median label
-        recorded = np.full(n_labels, np.median(scorer.stages.recorded))
-        recorded[places] = scorer.stages.recorded
-        scorer = replace(scorer, stages=replace(scorer.stages, recorded=recorded))
+    if scorer.stages.label_frequency is not None:  # new labels are recorded as often as the median label
+        label_frequency = np.full(n_labels, np.median(scorer.stages.label_frequency))
+        label_frequency[places] = scorer.stages.label_frequency
+        scorer = replace(scorer, stages=replace(scorer.stages, label_frequency=label_frequency))
     scorer = scorer.with_references(references, kept)
     rule = model.rule.adapted(scorer.set_sizes, places, n_labels)
     return replace(model, labels=space, calibration=calibration, scorer=scorer, rule=rule)
@@ -300,7 +299,7 @@ def _like(X: Rows, one: Rows) -> Rows:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=one.dtype)
 
 
-def _unshared(rows: Rows, given: Rows) -> Rows:
+def _copy_if_shared(rows: Rows, given: Rows) -> Rows:
     """Return rows that do not share memory with those of the caller."""
     dense = isinstance(rows, np.ndarray) and isinstance(given, np.ndarray)
     return rows.copy() if dense and np.may_share_memory(rows, given) else rows

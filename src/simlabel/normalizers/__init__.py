@@ -7,7 +7,7 @@ from simlabel.normalizers._resolve import (
     UnitsWarning,
     fit_normalizer,
     resolve_normalizer,
-    told_units,
+    units_message,
 )
 
 __all__ = [
@@ -22,5 +22,5 @@ __all__ = [
     "UnitsWarning",
     "fit_normalizer",
     "resolve_normalizer",
-    "told_units",
+    "units_message",
 ]

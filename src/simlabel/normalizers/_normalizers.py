@@ -265,8 +265,8 @@ def _curve(column: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatAr
     """Return distinct values in ascending order and their normal scores; a sample of many values."""
     values, share, _ = _ranks(column, weights)
     if len(values) > _KNOTS:
-        wanted = np.linspace(share[0], share[-1], _KNOTS)
-        some = np.unique(np.minimum(np.searchsorted(share, wanted * (1.0 - 1e-12)), len(values) - 1))
+        requested = np.linspace(share[0], share[-1], _KNOTS)
+        some = np.unique(np.minimum(np.searchsorted(share, requested * (1.0 - 1e-12)), len(values) - 1))
         values, share = values[some], share[some]
     return values, scipy.special.ndtri(share)
 

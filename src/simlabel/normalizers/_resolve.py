@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from simlabel._utils.advice import SimlabelWarning
 from simlabel._utils.limits import limits
 from simlabel._utils.registry import Registry
-from simlabel._utils.rows import LazyRows, content_order, spaced_rows, transformed
+from simlabel._utils.rows import LazyRows, content_order, evenly_spaced_rows, transformed
 from simlabel._utils.validation import FloatArray, Rows, check_finite
 from simlabel.normalizers._normalizers import MinMax, Normalizer, Quantile, Relevance, UnitLength, ZScore
 
@@ -167,7 +167,7 @@ class UnitsWarning(SimlabelWarning):
     """Very few columns dominate the similarity of rows, because of their units."""
 
 
-def told_units(X: Rows, normalizer: Normalizer | None, names: object = None) -> str | None:
+def units_message(X: Rows, normalizer: Normalizer | None, names: object = None) -> str | None:
     """Return the text of a warning if very few columns dominate all distances, else None.
 
     Very few means one column, or at most a twentieth of the columns that vary. They dominate if they make up
@@ -185,14 +185,14 @@ def told_units(X: Rows, normalizer: Normalizer | None, names: object = None) -> 
     Examples
     --------
     >>> rows = np.array([[41.0, 1.8, 52000.0], [33.0, 1.7, 48000.0], [60.0, 1.6, 11000.0]])
-    >>> told_units(np.repeat(rows, 4, axis=0), None, ["age", "height", "income"])[:52]
+    >>> units_message(np.repeat(rows, 4, axis=0), None, ["age", "height", "income"])[:52]
     "column 'income' makes up 100.0% of squared distances"
     """
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] < 3 or len(X) < _ENOUGH:
         return None
     if normalizer is not None and normalizer.learns:
         return None
-    some = X[spaced_rows(content_order(X), limits().compared_rows)].astype(np.float64)
+    some = X[evenly_spaced_rows(content_order(X), limits().compared_rows)].astype(np.float64)
     spread = some.var(axis=0)
     varying = np.count_nonzero(spread)
     if varying < 3:

@@ -2,23 +2,23 @@
 
 from simlabel._utils.registry import Registry
 from simlabel.ridge._closed_form import (
-    LeftOut,
-    left_out_by_penalty,
+    LooScores,
+    loo_scores_by_penalty,
     positive_definite_inverse,
     ridge_solution,
 )
 from simlabel.ridge._influence import (
     Influence,
-    Kept,
     LabelMean,
     Problem,
+    RemainingRows,
     Rescaling,
     Solved,
     Stages,
     Uniform,
-    own_entries,
+    exclude_self,
 )
-from simlabel.ridge._leave_one_out import RidgeSolution, is_vocabulary, left_out_scores
+from simlabel.ridge._leave_one_out import RidgeSolution, closed_form_loo_scores, is_vocabulary
 from simlabel.ridge._linear import LinearRidge, fits_in_matrix, linear_form
 from simlabel.ridge._log_odds import logistic, logistic_lines, mixed
 from simlabel.ridge._ridge import PENALTIES, RetuneWarning, Ridge, ridge_targets, similarity_matrix
@@ -37,13 +37,13 @@ __all__ = [
     "KnownSums",
     "Rescaling",
     "never_negative",
-    "own_entries",
+    "exclude_self",
     "INFLUENCES",
     "Uniform",
     "LabelMean",
     "Ridge",
     "Influence",
-    "Kept",
+    "RemainingRows",
     "RetuneWarning",
     "Problem",
     "Solved",
@@ -52,7 +52,7 @@ __all__ = [
     "LinearRidge",
     "ridge_solution",
     "fits_in_matrix",
-    "left_out_scores",
+    "closed_form_loo_scores",
     "positive_definite_inverse",
     "similarity_matrix",
     "linear_form",
@@ -65,7 +65,7 @@ __all__ = [
     "partly_known_solution",
     "patterns",
     "work",
-    "LeftOut",
-    "left_out_by_penalty",
+    "LooScores",
+    "loo_scores_by_penalty",
     "PENALTIES",
 ]

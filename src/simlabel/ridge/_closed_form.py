@@ -15,24 +15,23 @@ import scipy.linalg
 
 from simlabel._utils.kernels import cholesky_in_place, invert_lower_in_place
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import Codes
-from simlabel._utils.threads import held_blas
+from simlabel._utils.threads import limit_blas_threads
 from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.ridge._leave_one_out import (
     RidgeSolution,
     Within,
     blocks_of,
-    left_out_scores,
+    closed_form_loo_scores,
     scores_without_groups,
 )
 
 #: penalty -> leave-one-out scores, (n, width)
-LeftOut = Callable[[float], FloatArray]
+LooScores = Callable[[float], FloatArray]
 _DIGITS = 0.2  # share of the smallest penalty that the rounding of eigenvalues may reach
 
 
 def ridge_solution(
-    S: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float, groups: Codes | None = None
+    S: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float, groups: IntArray | None = None
 ) -> RidgeSolution:
     """Solve for one penalty.
 
@@ -70,19 +69,19 @@ def solution_from_inverse(
     targets: FloatArray,
     weights: FloatArray,
     penalty: float,
-    groups: Codes | None = None,
+    groups: IntArray | None = None,
 ) -> RidgeSolution:
     """Return the solution, given A = (S + lambda W^-1)^-1 and its product with the targets and ones."""
     mean = weights @ targets / weights.sum()
     V = AY1[:, :-1] - np.outer(AY1[:, -1], mean)
     if groups is None:
-        left_out = left_out_scores(AY1, np.diag(A), targets, weights, penalty)
+        loo_scores = closed_form_loo_scores(AY1, np.diag(A), targets, weights, penalty)
     else:
-        left_out = scores_without_groups(blocks_of(A), AY1, targets, weights, groups)
-    return RidgeSolution(V, mean, left_out, A)
+        loo_scores = scores_without_groups(blocks_of(A), AY1, targets, weights, groups)
+    return RidgeSolution(V, mean, loo_scores, A)
 
 
-def scores_without_each(
+def loo_scores_without_each(
     A: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float
 ) -> Iterator[FloatArray]:
     """Yield, for each row, the leave-one-out scores of the others if it did not exist, (n - 1, width).
@@ -91,8 +90,8 @@ def scores_without_each(
     --------
     >>> rng = np.random.default_rng(0)
     >>> S, T, w = np.eye(4) + 0.2, rng.random((4, 1)), np.ones(4)
-    >>> first = next(scores_without_each(positive_definite_inverse(S, 1.0 / w), T, w, 1.0))
-    >>> np.allclose(first, ridge_solution(S[1:, 1:], T[1:], w[1:], 1.0).left_out)
+    >>> first = next(loo_scores_without_each(positive_definite_inverse(S, 1.0 / w), T, w, 1.0))
+    >>> np.allclose(first, ridge_solution(S[1:, 1:], T[1:], w[1:], 1.0).loo_scores)
     True
     """
     AY1, diagonal = A @ with_ones(targets), np.diag(A)
@@ -101,12 +100,12 @@ def scores_without_each(
         across = A[others, j]
         fewer = AY1[others] - np.outer(across, AY1[j] / A[j, j])
         fewer_diagonal = diagonal[others] - across**2 / A[j, j]
-        yield left_out_scores(fewer, fewer_diagonal, targets[others], weights[others], penalty)
+        yield closed_form_loo_scores(fewer, fewer_diagonal, targets[others], weights[others], penalty)
 
 
 def positive_definite_inverse(S: FloatArray, ridge: FloatArray) -> FloatArray:
     """Return (S + diag(ridge))^-1, symmetric; raise ValueError if it is not positive definite."""
-    with held_blas(1) if len(S) <= limits().lone_factor_rows else nullcontext():
+    with limit_blas_threads(1) if len(S) <= limits().lone_factor_rows else nullcontext():
         inverse, _ = scipy.linalg.lapack.dpotri(cholesky_factor(S, ridge), lower=1, overwrite_c=1)
     lower = np.tril(inverse)
     return lower + np.tril(inverse, -1).T
@@ -124,13 +123,13 @@ def cholesky_factor(S: FloatArray, ridge: FloatArray, dtype: Any = np.float64) -
     return np.asarray(A)
 
 
-def grown_inverse(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
+def extend_inverse(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
     """Return the inverse of [[M, B], [B.T, C]], given the inverse A of M.
 
     Examples
     --------
     >>> M = np.array([[2.0, 1.0], [1.0, 3.0]])
-    >>> np.allclose(grown_inverse(np.array([[0.5]]), M[:1, 1:], M[1:, 1:]), np.linalg.inv(M))
+    >>> np.allclose(extend_inverse(np.array([[0.5]]), M[:1, 1:], M[1:, 1:]), np.linalg.inv(M))
     True
     """
     AB = A @ B
@@ -139,62 +138,62 @@ def grown_inverse(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
     return np.block([[A + corner @ AB.T, -corner], [-corner.T, Z]])
 
 
-def shrunk_inverse(A: FloatArray, rows: IntArray) -> FloatArray:
+def shrink_inverse(A: FloatArray, rows: IntArray) -> FloatArray:
     """Return the inverse of M[rows, rows], given the inverse A of M.
 
     Examples
     --------
     >>> M = np.array([[2.0, 1.0], [1.0, 3.0]])
-    >>> np.allclose(shrunk_inverse(np.linalg.inv(M), np.array([1])), [[1 / 3]])
+    >>> np.allclose(shrink_inverse(np.linalg.inv(M), np.array([1])), [[1 / 3]])
     True
     """
-    gone = np.setdiff1d(np.arange(len(A)), rows)
-    if not len(gone):
+    removed = np.setdiff1d(np.arange(len(A)), rows)
+    if not len(removed):
         return A
-    across = A[np.ix_(rows, gone)]
-    return A[np.ix_(rows, rows)] - across @ np.linalg.solve(A[np.ix_(gone, gone)], across.T)
+    across = A[np.ix_(rows, removed)]
+    return A[np.ix_(rows, rows)] - across @ np.linalg.solve(A[np.ix_(removed, removed)], across.T)
 
 
-def left_out_by_penalty(
+def loo_scores_by_penalty(
     S: FloatArray,
     targets: FloatArray,
     weights: FloatArray,
-    groups: Codes | None = None,
-    rough_from: float | None = None,
-) -> LeftOut:
+    groups: IntArray | None = None,
+    coarse_from: float | None = None,
+) -> LooScores:
     """Return a function from the penalty to leave-one-out scores.
 
     Parameters
     ----------
     S, targets, weights, groups
         As in `ridge_solution`.
-    rough_from : float, optional
+    coarse_from : float, optional
         The smallest penalty, if single precision is enough: for comparing penalties.
 
     Examples
     --------
     >>> S, T, w = np.eye(3) + 0.5, np.array([[1.0], [0.0], [1.0]]), np.ones(3)
-    >>> exact = left_out_by_penalty(S, T, w)
-    >>> rough = left_out_by_penalty(S, T, w, rough_from=0.1)
-    >>> np.allclose(exact(0.3), rough(0.3), atol=1e-5)
+    >>> exact = loo_scores_by_penalty(S, T, w)
+    >>> coarse = loo_scores_by_penalty(S, T, w, coarse_from=0.1)
+    >>> np.allclose(exact(0.3), coarse(0.3), atol=1e-5)
     True
     """
     trace = float(np.diag(S) @ weights)  # no eigenvalue is larger
-    exact = rough_from is None or np.finfo(np.float32).eps * trace > _DIGITS * rough_from
+    exact = coarse_from is None or np.finfo(np.float32).eps * trace > _DIGITS * coarse_from
     dtype: Any = np.float64 if exact else np.float32
 
-    def left_out(penalty: float) -> FloatArray:
+    def loo_scores(penalty: float) -> FloatArray:
         inverse = cholesky_factor(S, penalty / weights, dtype)
         invert_lower_in_place(inverse)
         AY1 = (inverse.T @ (inverse @ with_ones(targets).astype(dtype))).astype(np.float64)
         if groups is None:
             diagonal = np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)
-            scores = left_out_scores(AY1, diagonal, targets, weights, penalty)
+            scores = closed_form_loo_scores(AY1, diagonal, targets, weights, penalty)
         else:
             scores = scores_without_groups(_gram_blocks(inverse.T), AY1, targets, weights, groups)
         return scores.astype(dtype, copy=False)
 
-    return left_out
+    return loo_scores
 
 
 def _gram_blocks(rows: FloatArray) -> Within:
@@ -202,7 +201,7 @@ def _gram_blocks(rows: FloatArray) -> Within:
 
     def within(groups: IntArray) -> FloatArray:
         some = rows[groups]
-        with held_blas(1):  # many small products, which would wait for each other
+        with limit_blas_threads(1):  # many small products, which would wait for each other
             return np.asarray(some @ some.transpose(0, 2, 1), dtype=np.float64)
 
     return within

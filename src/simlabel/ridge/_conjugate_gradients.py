@@ -19,9 +19,9 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import alone_in_rows, blocks, merged_columns
-from simlabel._utils.threads import effective_jobs, held_blas
-from simlabel._utils.validation import FloatArray, IntArray, Rows
+from simlabel._utils.rows import blocks, merge_equal_columns, unshared_column_squares
+from simlabel._utils.threads import effective_jobs, limit_blas_threads
+from simlabel._utils.validation import BoolArray, FloatArray, IntArray, Rows
 from simlabel.ridge._closed_form import positive_definite_inverse
 from simlabel.sums import run_tasks, sparse_product
 
@@ -53,14 +53,14 @@ class SimilarityProducts:
         if sp.issparse(Z):
             # identical columns become one; terms of one row only make it similar to itself
             Z = sp.csr_array(Z)
-            merged = merged_columns(Z)
-            alone = alone_in_rows(Z, merged)
+            merged = merge_equal_columns(Z)
+            alone = unshared_column_squares(Z, merged)
             self.own = alone if own is None else own + alone
             shared = sp.csr_array(Z[:, merged.kept] * np.sqrt(merged.copies))
             Z = shared if shared.shape[1] else sp.csr_array((Z.shape[0], 1))
         self.shape, self.rows, self.columns = Z.shape, Z, sp.csr_array(Z.T) if sp.issparse(Z) else Z.T
 
-    def of_rows(self, rows: npt.NDArray[np.bool_]) -> Self:
+    def of_rows(self, rows: BoolArray) -> Self:
         """Return the products with the similarities of some rows to each other."""
         return type(self)(self.rows[rows], self.threads, None if self.own is None else self.own[rows])
 
@@ -74,7 +74,7 @@ class SimilarityProducts:
         """Call ``work(columns, stopped)`` for blocks of the columns that fit in memory, in threads."""
         most = max(1, limits().iterated_bytes // (8 * max(self.shape) * self.threads))
         n_parts = self.threads * -(-width // (most * self.threads))
-        with held_blas(1):  # BLAS threads would wait for ours, and spin
+        with limit_blas_threads(1):  # BLAS threads would wait for ours, and spin
             run_tasks(work, list(blocks(width, -(-width // n_parts))), self.threads)
 
     def sketched(self, rng: np.random.Generator) -> Block:
@@ -103,7 +103,7 @@ class MatrixProducts(SimilarityProducts):
         self.threads, self.shape, self.S = effective_jobs(n_jobs), S.shape, S
         self.short = S.astype(np.float32)
 
-    def of_rows(self, rows: npt.NDArray[np.bool_]) -> Self:
+    def of_rows(self, rows: BoolArray) -> Self:
         """Return the products with the similarities of some rows to each other."""
         return type(self)(self.S[np.ix_(rows, rows)], self.threads)
 
@@ -238,7 +238,9 @@ class RidgeSystem:
         vectors = vectors[:, there]
         return np.asarray(x @ (vectors @ ((vectors.T @ inner) / values[there][:, None])))
 
-    def in_few(self, R: FloatArray, goal: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray]:
+    def compress_columns(
+        self, R: FloatArray, goal: FloatArray
+    ) -> tuple[FloatArray, FloatArray | None, FloatArray]:
         """Write columns of unit length as combinations of fewer columns; return these, factors and goals.
 
         If a few rows have changed, the residuals of all labels lie in as few directions. The error of the
@@ -275,7 +277,7 @@ class RidgeSystem:
                     break
                 unit, goal = rest[:, active] / left[active], 0.5 * tolerance * lengths[active] / left[active]
                 goal = np.maximum(goal, _PER_ROUND[kind])
-                few, back, goals = (unit, None, goal) if start is None else self.in_few(unit, goal)
+                few, back, goals = (unit, None, goal) if start is None else self.compress_columns(unit, goal)
                 found = np.asarray(search.steps(few.astype(kind), goals, active, stopped), dtype=np.float64)
                 tried = x[:, active] + left[active] * (found if back is None else found @ back)
                 after = B[:, active] - self.times(tried, active)

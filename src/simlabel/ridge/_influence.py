@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks, group_sums, n_rows, pieces, stacked
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, Rows, check_number, check_numbers
+from simlabel._utils.validation import FloatArray, IntArray, Rows, check_number, check_numbers
 from simlabel.metrics import Truth
 from simlabel.similarities import Similarity
 from simlabel.sums import (
@@ -25,7 +25,7 @@ from simlabel.sums import (
     Exact,
     Exclude,
     Job,
-    Keep,
+    MatrixReducer,
     Prepared,
     ReduceCall,
     References,
@@ -33,7 +33,7 @@ from simlabel.sums import (
     prepare,
 )
 
-Kept = npt.NDArray[np.int64] | range  # positions among the former references
+RemainingRows = IntArray | range  # positions among the former references
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,21 +61,21 @@ class Stages:
     n_jobs: int | None = None
     seed: int = 0
     scales: FloatArray | None = None
-    recorded: FloatArray | None = None
+    label_frequency: FloatArray | None = None
 
     @property
-    def by_pairs(self) -> Exact:
+    def exact_engine(self) -> Exact:
         """The engine for single pairs: on this machine, within the memory that the user allows."""
-        engine = self.engine.at_home
+        engine = self.engine.local_engine
         return engine if isinstance(engine, Exact) else Exact(engine.memory_mib)
 
     def similarities(self, Q: Rows, prepared: Prepared, weighting: Weighting | None = None) -> FloatArray:
         """Return the similarities of queries to prepared rows, float64, (n_queries, n_rows)."""
-        job = Job(self.similarity, weighting, Keep(prepared.n_rows))
+        job = Job(self.similarity, weighting, MatrixReducer(prepared.n_rows))
         call = ReduceCall(Q, prepared, [job], n_jobs=self.n_jobs)
-        return self.by_pairs.reduce(call)[0].astype(np.float64, copy=False)
+        return self.exact_engine.reduce(call)[0].astype(np.float64, copy=False)
 
-    def own_similarities(self, X: Rows) -> FloatArray:
+    def self_similarities(self, X: Rows) -> FloatArray:
         """Return the similarity of each row to itself, (n_rows,)."""
         parts = [X[part] for part in blocks(n_rows(X), limits().own_rows)]
         return np.concatenate(
@@ -95,18 +95,18 @@ class Problem:
         """`References.influence`, scaled by the number of rows and positives that each entry represents."""
         V, scales = self.references.influence, self.stages.scales
         V = V if scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(scales[:, None]))
-        return self.as_true(V)
+        return self.correct_for_missing(V)
 
-    def as_true(self, targets: Rows) -> Rows:
+    def correct_for_missing(self, targets: Rows) -> Rows:
         """Scale labels by the inverse of their recorded share; further columns stay."""
-        if self.stages.recorded is None:
+        if self.stages.label_frequency is None:
             return targets
         factors = np.ones(targets.shape[1])
-        factors[: self.references.n_labels] = 1.0 / self.stages.recorded
+        factors[: self.references.n_labels] = 1.0 / self.stages.label_frequency
         return sp.csr_array(sp.csr_array(targets[:]).multiply(factors[None, :]))
 
     @property
-    def stands_for(self) -> FloatArray:
+    def multiplicity(self) -> FloatArray:
         """Number of rows that each reference represents: its weight, times its scale."""
         weights, scales = self.references.weights, self.stages.scales
         return weights if scales is None else weights * scales
@@ -114,7 +114,7 @@ class Problem:
     @cached_property
     def truth(self) -> Truth:
         """Label sets of all references, validated once."""
-        return Truth(Truth.of(self.references.settled_Y).Y, self.references.unknown)
+        return Truth(Truth.of(self.references.imputed_Y).Y, self.references.unknown)
 
     def solve(self) -> Solved:
         """Compute the influence of the references."""
@@ -149,8 +149,8 @@ class Solved:
 
     V: Rows
     intercept: FloatArray | None = None
-    used: npt.NDArray[np.int64] | None = None
-    left_out: FloatArray | None = None
+    used: IntArray | None = None
+    loo_scores: FloatArray | None = None
     scale: FloatArray | None = None
     inverse: FloatArray | None = None
     residual: float | None = None
@@ -159,7 +159,7 @@ class Solved:
         """Raise ValueError if the arrays are inconsistent or not finite."""
         check_numbers("Solved", "V", self.V, (None, None))
         width = self.V.shape[1]
-        shapes = {"intercept": (width,), "left_out": (None, width), "inverse": (len(self.V), len(self.V))}
+        shapes = {"intercept": (width,), "loo_scores": (None, width), "inverse": (len(self.V), len(self.V))}
         for name, shape in shapes.items():
             if getattr(self, name) is not None:
                 check_numbers("Solved", name, getattr(self, name), shape)
@@ -193,7 +193,7 @@ class Influence(BaseEstimator):
         """Compute the influence of all references."""
         raise TypeError(f"{type(self).__name__} does not define solve().")
 
-    def updated(self, before: Solved, problem: Problem, kept: Kept) -> Solved:
+    def updated(self, before: Solved, problem: Problem, kept: RemainingRows) -> Solved:
         """Compute the influence of changed references; equal to `solve` with all parameters held.
 
         Parameters
@@ -268,7 +268,7 @@ class Rescaling:
         self.groups = references.groups
         if scale is None or self.groups is None:
             return
-        self.of_groups = group_sums(self.groups, problem.stands_for, references.settled_Y)
+        self.of_groups = group_sums(self.groups, problem.multiplicity, references.imputed_Y)
 
     def __call__(self, labels: FloatArray, rows: npt.NDArray[np.integer]) -> FloatArray:
         """Return the sums of some references, each without itself or its group, (n_rows, n_labels)."""
@@ -278,17 +278,17 @@ class Rescaling:
         if self.groups is None:  # without one copy of the row
             weights = np.minimum(references.weights[rows], 1.0)
             weights = weights if stages.scales is None else weights * stages.scales[rows]
-            gone = references.settled_Y[rows].toarray() * weights[:, None]
+            removed = references.imputed_Y[rows].toarray() * weights[:, None]
         else:
-            gone = self.of_groups[self.groups[rows]].toarray()
-        if stages.recorded is not None:
-            gone = gone / stages.recorded
+            removed = self.of_groups[self.groups[rows]].toarray()
+        if stages.label_frequency is not None:
+            removed = removed / stages.label_frequency
         count = self.scale[: references.n_labels]
-        rest = count - gone
+        rest = count - removed
         return np.divide(labels * count, rest, out=np.zeros_like(labels), where=rest > 1e-9 * count)
 
 
-def own_entries(rows: npt.NDArray[np.integer], references: References) -> Exclude:
+def exclude_self(rows: npt.NDArray[np.integer], references: References) -> Exclude:
     """Return what to mask when these references are the queries: themselves, or their groups."""
     own, groups = rows.astype(np.int64), references.groups
     if groups is not None:

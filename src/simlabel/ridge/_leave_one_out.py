@@ -25,8 +25,8 @@ import scipy.sparse as sp
 
 from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import Codes, blocks, equal_groups, group_sums
-from simlabel._utils.threads import held_blas
+from simlabel._utils.rows import blocks, equal_groups, group_sums
+from simlabel._utils.threads import limit_blas_threads
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 
 #: row positions -> their features at penalty 1, (n, m), and the residuals of the fit, (n, width)
@@ -45,12 +45,12 @@ class RidgeSolution:
 
     V: FloatArray
     mean: FloatArray
-    left_out: FloatArray
+    loo_scores: FloatArray
     inverse: FloatArray | None = None
     residual: float | None = None
 
 
-def left_out_scores(
+def closed_form_loo_scores(
     AY1: FloatArray, diagonal: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float
 ) -> FloatArray:
     """Return the scores of each row without one copy of it, (n, width).
@@ -74,7 +74,7 @@ def left_out_scores(
 class MeansWithoutGroups:
     """Weighted mean of the targets of all rows but a group; 0 if there are no others."""
 
-    def __init__(self, targets: Rows, weights: FloatArray, groups: Codes) -> None:
+    def __init__(self, targets: Rows, weights: FloatArray, groups: IntArray) -> None:
         self.groups, self.total = groups, float(weights.sum())
         self.sums = np.asarray(weights @ targets).ravel()
         self.of_group, self.weight = group_sums(groups, weights, targets), np.bincount(groups, weights)
@@ -82,14 +82,14 @@ class MeansWithoutGroups:
     def __call__(self, rows: IntArray) -> FloatArray:
         """Return the means for some rows, each without its group, (n_rows, width)."""
         groups = self.groups[rows]
-        gone = self.of_group[groups]
-        sums = self.sums - (gone.toarray() if sp.issparse(gone) else gone)
+        removed = self.of_group[groups]
+        sums = self.sums - (removed.toarray() if sp.issparse(removed) else removed)
         rest = (self.total - self.weight[groups])[:, None]
         return np.divide(sums, rest, out=np.zeros_like(sums), where=rest > 1e-12 * self.total)
 
 
 def _by_group_size(
-    AY1: FloatArray, targets: Rows, weights: FloatArray, groups: Codes
+    AY1: FloatArray, targets: Rows, weights: FloatArray, groups: IntArray
 ) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
     """Yield rows of groups of one size, (n_groups, size), the means without them, and A (Y - mean)."""
     means, width = MeansWithoutGroups(targets, weights, groups), targets.shape[1]
@@ -102,7 +102,7 @@ def _by_group_size(
 
 
 def scores_without_groups(
-    within: Within, AY1: FloatArray, targets: FloatArray, weights: FloatArray, groups: Codes
+    within: Within, AY1: FloatArray, targets: FloatArray, weights: FloatArray, groups: IntArray
 ) -> FloatArray:
     """Return the scores of each row without its group, (n, width).
 
@@ -121,14 +121,14 @@ def scores_without_groups(
     >>> scores_without_groups(blocks_of(A), AY1, T, np.ones(4), np.array([0, 0, 1, 1])).ravel()
     array([1. , 1. , 0.5, 0.5])
     """
-    left_out = np.empty(targets.shape)
+    loo_scores = np.empty(targets.shape)
     for rows, _, over in _by_group_size(AY1, targets, weights, groups):
-        left_out[rows] = targets[rows] - np.linalg.solve(within(rows), over)
-    return left_out
+        loo_scores[rows] = targets[rows] - np.linalg.solve(within(rows), over)
+    return loo_scores
 
 
 def sums_without_groups(
-    within: Within, AY1: FloatArray, targets: Rows, weights: FloatArray, groups: Codes
+    within: Within, AY1: FloatArray, targets: Rows, weights: FloatArray, groups: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return for each row, without its group, the mean of the targets and the sum of the influence.
 
@@ -148,7 +148,7 @@ def blocks_of(A: FloatArray) -> Within:
 
 
 def residuals_without_groups(
-    fitted: Fitted, weights: FloatArray, groups: Codes
+    fitted: Fitted, weights: FloatArray, groups: IntArray
 ) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield blocks of rows, and their residuals in the fit without their group, (n_rows, width)."""
     for same in equal_groups(groups):
@@ -162,7 +162,7 @@ def residuals_without_groups(
             phi, over = fitted(rows.ravel())
             # C order, and one thread: many small products would wait for each other
             phi, over = (np.ascontiguousarray(each).reshape(*rows.shape, -1) for each in (phi, over))
-            with held_blas(1):
+            with limit_blas_threads(1):
                 leverage = phi @ phi.transpose(0, 2, 1) * weights[rows][:, None, :]
                 left = np.linalg.solve(np.eye(size) - leverage, over)
             yield rows.ravel(), left.reshape(rows.size, -1)
@@ -193,7 +193,7 @@ def is_vocabulary(X: Rows) -> bool:
     return sp.issparse(X) and bool((np.bincount(X.indices[X.data != 0], minlength=X.shape[1]) > 0).all())
 
 
-def without_own_columns(X: sp.csr_array, weights: FloatArray, groups: Codes | None) -> sp.csr_array:
+def without_own_columns(X: sp.csr_array, weights: FloatArray, groups: IntArray | None) -> sp.csr_array:
     """Return the rows with zeros in columns that no other row has, none outside the group.
 
     A row of weight above 1 has copies, which share its columns; a group is left out with all of its weight.
@@ -240,7 +240,7 @@ class OwnColumnCorrection:
 
     @classmethod
     def of(
-        cls, X: sp.csr_array, weights: FloatArray, groups: Codes | None, constant: float
+        cls, X: sp.csr_array, weights: FloatArray, groups: IntArray | None, constant: float
     ) -> OwnColumnCorrection:
         """Return the correction of all rows, each left out alone or with its group."""
         return cls(length_ratio(X, without_own_columns(X, weights, groups)), constant)
@@ -263,7 +263,7 @@ def scores_without_own_columns(
     similarities: Callable[[sp.csr_array], FloatArray],
     targets: Rows,
     weights: FloatArray,
-    groups: Codes | None,
+    groups: IntArray | None,
 ) -> FloatArray:
     """Return leave-one-out scores of rows without their own columns, (n, width).
 
@@ -286,7 +286,7 @@ def scores_without_own_columns(
     shared = sp.csr_array(sp.diags_array(length_ratio(X[rows], shared[rows])) @ shared[rows])
     codes = np.arange(len(A)) if groups is None else groups
     means, A1 = MeansWithoutGroups(targets, weights, codes), A.sum(axis=1)
-    left_out = solution.left_out.copy()
+    loo_scores = solution.loo_scores.copy()
     for some in blocks(len(rows), max(1, limits().block_entries // len(A))):
         away = rows[some]
         S = similarities(shared[some])
@@ -297,7 +297,7 @@ def scores_without_own_columns(
         for code in np.unique(codes[away]):
             G, queries = np.flatnonzero(codes == code), codes[away] == code
             shift = np.outer(A1[G], means(G[:1]) - solution.mean)
-            gone = np.linalg.solve(A[np.ix_(G, G)], solution.V[G] - shift)
-            scores[queries] -= S[queries] @ A[:, G] @ gone
-        left_out[away] = scores
-    return left_out
+            removed = np.linalg.solve(A[np.ix_(G, G)], solution.V[G] - shift)
+            scores[queries] -= S[queries] @ A[:, G] @ removed
+        loo_scores[away] = scores
+    return loo_scores

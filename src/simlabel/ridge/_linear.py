@@ -14,15 +14,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import blocks, by_parts, content_units, dense_rows, fold_numbers, is_lazy, n_rows
+from simlabel._utils.rows import assign_folds, blocks, by_parts, content_units, dense_rows, is_lazy, n_rows
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, IntArray, Rows
+from simlabel._utils.validation import BoolArray, FloatArray, IntArray, Rows
 from simlabel.ridge._conjugate_gradients import (
     Block,
     MaskedSystem,
@@ -37,11 +36,11 @@ from simlabel.ridge._nystroem import feature_solution
 from simlabel.ridge._tiled_cholesky import (
     FactoredSystem,
     NotPositiveDefinite,
-    exact_enough,
     factored_left_out_scores,
-    worth_a_factor,
+    factorization_pays,
+    is_accurate_enough,
 )
-from simlabel.ridge._unknown_labels import Known, by_patterns, check_work
+from simlabel.ridge._unknown_labels import by_patterns, check_work
 from simlabel.similarities import Leaf, Similarity
 
 Systems = Callable[[slice], RidgeSystem]  # for some columns of the targets
@@ -49,8 +48,8 @@ Systems = Callable[[slice], RidgeSystem]  # for some columns of the targets
 _FOLDS = 5
 TOLERANCE = 1e-7  # relative residual of a column of targets
 _FOLD_TOLERANCE = 1e-2  # changes scores far less than leaving out more than one row does
-_MOST_NEAR = 2000  # labels for which the nearest start is computed: it takes their number cubed
-_WORTH_A_WARNING = 1e-6
+_MAX_NEAR = 2000  # labels for which the nearest start is computed: it takes their number cubed
+_MIN_WARNED = 1e-6
 
 
 def fits_in_matrix(n: int) -> bool:
@@ -126,7 +125,7 @@ class LinearRidge:
     n_jobs: int | None = None
     seed: int = 0
     groups: IntArray | None = None
-    known: Known | None = None
+    known: BoolArray | None = None
     vocabulary: bool = False
     units: IntArray | None = None
 
@@ -142,9 +141,9 @@ class LinearRidge:
             check_work(self.known, self.form.width)
             return by_patterns(self._by_columns, self.targets, self.weights, self.known)
         products, _ = self.operator
-        if self.known is None and sp.issparse(products.rows) and worth_a_factor(*self.targets.shape):
+        if self.known is None and sp.issparse(products.rows) and factorization_pays(*self.targets.shape):
             weights, penalty = self.in_units()
-            if exact_enough(products, weights, penalty, self.seed):
+            if is_accurate_enough(products, weights, penalty, self.seed):
                 with contextlib.suppress(NotPositiveDefinite):
                     return self._by_factor(FactoredSystem(products, weights, penalty), start)
         return self._by_iteration(start)
@@ -153,7 +152,7 @@ class LinearRidge:
         found = feature_solution(self.form, self.X, targets, weights, self.penalty, self.groups)
         influence = _Influence(self.form, found.V, found.mean, self.penalty)
         V = np.concatenate(by_parts(self.X, influence, targets, weights))
-        return RidgeSolution(V, found.mean, found.left_out)
+        return RidgeSolution(V, found.mean, found.loo_scores)
 
     @cached_property
     def operator(self) -> tuple[SimilarityProducts, float]:
@@ -183,12 +182,14 @@ class LinearRidge:
         V, mean = AY1[:, :width].copy(), mean[:width]
         AY1[:, :width] += np.outer(AY1[:, width], mean)
         given = self.targets.toarray(), self.weights, self.penalty, self.groups
-        left_out, within = factored_left_out_scores(system, unit, AY1, *given)
+        loo_scores, within = factored_left_out_scores(system, unit, AY1, *given)
         if self._words is not None:
             correct = OwnColumnCorrection.of(self._words, self.weights, self.groups, self.form.constant)
             codes = np.arange(n) if self.groups is None else self.groups
-            left_out = correct(left_out, *sums_without_groups(within, AY1, self.targets, self.weights, codes))
-        return RidgeSolution(V, mean, left_out, residual=residual)
+            loo_scores = correct(
+                loo_scores, *sums_without_groups(within, AY1, self.targets, self.weights, codes)
+            )
+        return RidgeSolution(V, mean, loo_scores, residual=residual)
 
     def _by_iteration(self, start: FloatArray | None) -> RidgeSolution:
         products, unit = self.operator
@@ -209,7 +210,7 @@ class LinearRidge:
 
         mean = self._mean(self.weights)
         V, residual = self._solve(systems(weights), self.targets, mean, start)
-        left_out = np.empty(V.shape)
+        loo_scores = np.empty(V.shape)
         left = np.minimum(self.weights, 1.0) if self.groups is None else self.weights
         for fold in self.folds():
             remaining = self.weights - np.where(fold, left, 0.0)
@@ -217,8 +218,8 @@ class LinearRidge:
             if self._words is not None:
                 others, constant = self._words[remaining > 0], self.form.constant / unit**2
                 correct = OwnColumnCorrection.of_fold(self._words[fold], others, constant)
-            self._score_fold(systems(remaining / self.weights.max()), fold, remaining, correct, left_out)
-        return RidgeSolution(V, mean, left_out, residual=residual)
+            self._score_fold(systems(remaining / self.weights.max()), fold, remaining, correct, loo_scores)
+        return RidgeSolution(V, mean, loo_scores, residual=residual)
 
     def _solve(
         self, systems: Systems, targets: Rows, mean: FloatArray, start: FloatArray | None
@@ -229,7 +230,7 @@ class LinearRidge:
         residuals = np.zeros(V.shape[1])
         if start is not None:  # all labels are known for all rows, so that all columns have one system
             system = systems(slice(0))
-            near = system.begins_near and start.shape[1] <= _MOST_NEAR
+            near = system.begins_near and start.shape[1] <= _MAX_NEAR
             start = self._near(system, targets, mean, start) if near else None
 
         def work(part: slice, stopped: Stopped) -> None:
@@ -241,7 +242,7 @@ class LinearRidge:
 
         products.for_columns(V.shape[1], work)
         residual = float(residuals.max(initial=0.0))
-        if residual > _WORTH_A_WARNING:
+        if residual > _MIN_WARNED:
             warnings.warn(
                 f"Ridge(penalty={self.penalty:.3g}) is solved by iteration, which did not converge: the "
                 f"relative residual is {residual:.1e}. Rows are too large for so small a penalty: raise it, "
@@ -270,7 +271,7 @@ class LinearRidge:
     def _score_fold(
         self,
         systems: Systems,
-        fold: npt.NDArray[np.bool_],
+        fold: BoolArray,
         remaining: FloatArray,
         correct: OwnColumnCorrection | None,
         out: FloatArray,
@@ -297,10 +298,10 @@ class LinearRidge:
         total = weights.sum() if self.known is None else weights @ self.known
         return sums / np.where(total > 0, total, 1.0)
 
-    def folds(self) -> Iterator[npt.NDArray[np.bool_]]:
+    def folds(self) -> Iterator[BoolArray]:
         """Yield which rows are left out together."""
         units = content_units(np.arange(len(self.weights)), self.groups) if self.units is None else self.units
-        folds = fold_numbers(units, _FOLDS, self.seed)
+        folds = assign_folds(units, _FOLDS, self.seed)
         for fold in range(int(folds.max()) + 1):
             yield folds == fold
 

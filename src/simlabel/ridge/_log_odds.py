@@ -18,16 +18,15 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
-from simlabel._utils.rows import Codes
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.ridge._leave_one_out import RidgeSolution
 
 # precisions of the prior, for scores with a root mean square of 1
 _OTHERS, _OWN, _OFFSET = 30.0, 3.0, 0.25
 _FIRST, _FIRST_PRECISION = 1.0, 1.0  # prior of own coefficients before their mean is known
-_LEAST = 0.1  # own coefficients stay positive
+_MIN = 0.1  # own coefficients stay positive
 _MOST_SHARE = 1 - 2.0**-53  # below 1 also if weights are so large that adding 1 is lost in rounding
-_MOST_OPERATIONS = 4e10  # per Newton step of all labels; beyond, each label uses its own score only
+_MAX_OPERATIONS = 4e10  # per Newton step of all labels; beyond, each label uses its own score only
 _STEPS = 100
 _NEAR = 1e-8  # length of the last step, relative to the largest coefficient
 _ROUNDING = 1e-13  # relative, of the loss
@@ -134,8 +133,8 @@ def logistic_lines(x: FloatArray, target: FloatArray, weights: FloatArray) -> tu
 
 def _newton_step(X: FloatArray, y: FloatArray, w: FloatArray, p: FloatArray) -> FloatArray:
     """Return Newton's step of slope and offset for each column, (2, n_columns)."""
-    bent, left = w * p * (1.0 - p), w * (y - p)
-    a, b, c = (bent * X * X).sum(axis=0), (bent * X).sum(axis=0), bent.sum(axis=0)
+    curvature, left = w * p * (1.0 - p), w * (y - p)
+    a, b, c = (curvature * X * X).sum(axis=0), (curvature * X).sum(axis=0), curvature.sum(axis=0)
     damped = _DAMPED * (1.0 + a + c)
     a, c = a + damped, c + damped
     slope, offset = (left * X).sum(axis=0), left.sum(axis=0)
@@ -143,7 +142,7 @@ def _newton_step(X: FloatArray, y: FloatArray, w: FloatArray, p: FloatArray) -> 
 
 
 def mixed(
-    solution: RidgeSolution, targets: Rows, n_labels: int, weights: FloatArray, groups: Codes | None = None
+    solution: RidgeSolution, targets: Rows, n_labels: int, weights: FloatArray, groups: IntArray | None = None
 ) -> RidgeSolution:
     """Replace the scores of labels by log-odds; those of set sizes stay.
 
@@ -167,17 +166,17 @@ def mixed(
     to first order; the scores of the other rows, from which the mixture is learned, still depend on it.
     """
     n = len(weights)
-    V, mean, scores = solution.V.copy(), solution.mean.copy(), solution.left_out.copy()
+    V, mean, scores = solution.V.copy(), solution.mean.copy(), solution.loo_scores.copy()
     present = np.asarray((targets[:, :n_labels] > 0).sum(axis=0)).ravel()
     varying = np.flatnonzero((present > 0) & (present < n))
     mean[:n_labels] = _base_log_odds(targets[:, :n_labels], weights)
     V[:, :n_labels], scores[:, :n_labels] = 0.0, mean[:n_labels]
     if len(varying):
         mixture = _Mixture(solution, targets, varying, weights, groups)
-        M, offsets, left_out = mixture.learned(crosswise=n * (len(varying) + 1.0) ** 3 <= _MOST_OPERATIONS)
+        M, offsets, loo_scores = mixture.learned(crosswise=n * (len(varying) + 1.0) ** 3 <= _MAX_OPERATIONS)
         V[:, varying] = solution.V[:, varying] @ M
-        mean[varying], scores[:, varying] = offsets, left_out
-    return replace(solution, V=V, mean=mean, left_out=scores)
+        mean[varying], scores[:, varying] = offsets, loo_scores
+    return replace(solution, V=V, mean=mean, loo_scores=scores)
 
 
 def _base_log_odds(targets: Rows, weights: FloatArray) -> FloatArray:
@@ -195,10 +194,10 @@ class _Mixture:
         targets: Rows,
         labels: IntArray,
         weights: FloatArray,
-        groups: Codes | None,
+        groups: IntArray | None,
     ) -> None:
         self.weights, self.groups, self.n_labels = weights, groups, len(labels)
-        F = solution.left_out[:, labels] - solution.mean[labels]
+        F = solution.loo_scores[:, labels] - solution.mean[labels]
         self.scale = float(np.sqrt(weights @ (F**2).mean(axis=1) / weights.sum())) or 1.0
         self.X = np.column_stack([F / self.scale, np.ones(len(F))])
         self.targets = targets[:, labels]
@@ -207,7 +206,7 @@ class _Mixture:
     def learned(self, crosswise: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return M, (n_labels, n_labels), offsets, (n_labels,), and leave-one-out scores, (n, n_labels)."""
         K = self.n_labels
-        M, offsets, left_out = np.zeros((K, K)), np.empty(K), np.empty((len(self.X), K))
+        M, offsets, loo_scores = np.zeros((K, K)), np.empty(K), np.empty((len(self.X), K))
         own = self._mean_own_coefficient()
         for k in range(K):
             columns = np.arange(K + 1) if crosswise else np.array([k, K])
@@ -216,8 +215,8 @@ class _Mixture:
             found = self._fit(k, columns, center[columns], precision[columns])
             M[columns[:-1], k], offsets[k] = found.coefficients[:-1] / self.scale, found.coefficients[-1]
             X = self.X[:, columns]
-            left_out[:, k] = X @ found.coefficients - self._self_influence(X, found)
-        return M, offsets, left_out
+            loo_scores[:, k] = X @ found.coefficients - self._self_influence(X, found)
+        return M, offsets, loo_scores
 
     def _mean_own_coefficient(self) -> float:
         """Return the mean over labels of the coefficient of the own score, weighted by precision."""
@@ -226,7 +225,7 @@ class _Mixture:
         for k in range(self.n_labels):
             found = self._fit(k, [k, self.n_labels], np.array([_FIRST, self.base[k]]), precision)
             slopes[k], certain[k] = found.coefficients[0], 1.0 / found.covariance[0, 0]
-        return max(_LEAST, float(slopes @ certain / certain.sum()))
+        return max(_MIN, float(slopes @ certain / certain.sum()))
 
     def _fit(
         self, k: int, columns: IntArray | list[int], center: FloatArray, precision: FloatArray

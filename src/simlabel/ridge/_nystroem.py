@@ -16,11 +16,11 @@ import numpy as np
 import scipy.linalg
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import Codes, blocks, by_parts, fold, n_rows, take_rows
+from simlabel._utils.rows import blocks, by_parts, fold, n_rows, take_rows
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.ridge._leave_one_out import MeansWithoutGroups, RidgeSolution, residuals_without_groups
 from simlabel.similarities import Similarity
-from simlabel.sums import Engine, Job, Keep, Prepared, ReduceCall
+from simlabel.sums import Engine, Job, MatrixReducer, Prepared, ReduceCall
 
 _JITTER = 1e-8  # of the largest similarity, so that equal inducing rows do no harm
 
@@ -47,7 +47,7 @@ class NystroemFeatures:
                 f"features to fit, and a similarity that compares them."
             )
         self.prepared, self.engine, self.n_jobs = prepared, engine, n_jobs
-        self.job = Job(similarity, None, Keep(prepared.n_rows))
+        self.job = Job(similarity, None, MatrixReducer(prepared.n_rows))
         S = self._similarities(prepared.X)
         S = (S + S.T) / 2
         S[np.diag_indices_from(S)] += _JITTER * float(np.diag(S).max())
@@ -127,14 +127,14 @@ class LeaveOut:
     total: float
 
     def __call__(self, X: Rows, targets: Rows, weights: FloatArray) -> FloatArray:
-        left_out = np.empty((n_rows(X), targets.shape[1]))
+        loo_scores = np.empty((n_rows(X), targets.shape[1]))
         for part in blocks(n_rows(X), limits().block_rows):
             Y, left = targets[part].toarray(), np.minimum(weights[part], 1.0)[:, None]
             means = (self.total * self.mean - left * Y) / np.maximum(self.total - left, 1e-12)
             half, over = self._fitted(X[part], Y, means)
             leverage = np.einsum("ij,ij->j", half, half)[:, None]
-            left_out[part] = Y - over / (1.0 - left * leverage)
-        return left_out
+            loo_scores[part] = Y - over / (1.0 - left * leverage)
+        return loo_scores
 
     def _fitted(self, X: Rows, Y: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return features at penalty 1, (m, n_rows), and the residuals of the fit with these means."""
@@ -143,7 +143,7 @@ class LeaveOut:
         # the fit to targets less a mean is linear in the mean
         return half, Y - (phi @ self.for_targets + mean * (1.0 - phi @ self.for_one)[:, None])
 
-    def of_groups(self, X: Rows, targets: Rows, weights: FloatArray, groups: Codes) -> FloatArray:
+    def of_groups(self, X: Rows, targets: Rows, weights: FloatArray, groups: IntArray) -> FloatArray:
         """Return the scores of each row without its group."""
         means = MeansWithoutGroups(targets, weights, groups)
 
@@ -151,10 +151,10 @@ class LeaveOut:
             half, over = self._fitted(take_rows(X, rows), targets[rows].toarray(), means(rows))
             return half.T, over
 
-        left_out = np.empty(targets.shape)
+        loo_scores = np.empty(targets.shape)
         for rows, over in residuals_without_groups(fitted, weights, groups):
-            left_out[rows] = targets[rows].toarray() - over
-        return left_out
+            loo_scores[rows] = targets[rows].toarray() - over
+        return loo_scores
 
 
 def feature_solution(
@@ -163,7 +163,7 @@ def feature_solution(
     targets: Rows,
     weights: FloatArray,
     penalty: float,
-    groups: Codes | None = None,
+    groups: IntArray | None = None,
 ) -> RidgeSolution:
     """Solve for the coefficients of the features, V of the result, (n_features, width).
 
@@ -186,7 +186,7 @@ def feature_solution(
     for_one = scipy.linalg.cho_solve(factor, sums.ones, check_finite=False)
     leave_out = LeaveOut(features, factor[0], for_targets, for_one, mean, float(weights.sum()))
     if groups is None:
-        left_out = np.concatenate(by_parts(X, leave_out, targets, weights))
+        loo_scores = np.concatenate(by_parts(X, leave_out, targets, weights))
     else:
-        left_out = leave_out.of_groups(X, targets, weights, groups)
-    return RidgeSolution(for_targets - np.outer(for_one, mean), mean, left_out)
+        loo_scores = leave_out.of_groups(X, targets, weights, groups)
+    return RidgeSolution(for_targets - np.outer(for_one, mean), mean, loo_scores)

@@ -9,26 +9,25 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.advice import SimlabelWarning, advise
+from simlabel._utils.advice import SimlabelWarning, warn_user
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import drawn_rows, take_rows
-from simlabel._utils.validation import FloatArray, IntArray, Rows, check_flag, check_number
+from simlabel._utils.rows import sample_rows, take_rows
+from simlabel._utils.validation import BoolArray, FloatArray, IntArray, Rows, check_flag, check_number
 from simlabel.ridge._closed_form import (
-    grown_inverse,
+    extend_inverse,
+    loo_scores_without_each,
     positive_definite_inverse,
     ridge_solution,
-    scores_without_each,
-    shrunk_inverse,
+    shrink_inverse,
     solution_from_inverse,
     with_ones,
 )
-from simlabel.ridge._influence import Influence, Kept, Problem, Solved
+from simlabel.ridge._influence import Influence, Problem, RemainingRows, Solved
 from simlabel.ridge._leave_one_out import RidgeSolution, scores_without_own_columns
 from simlabel.ridge._linear import LinearForm, LinearRidge, MatrixRidge, fits_in_matrix, linear_form
 from simlabel.ridge._log_odds import mixed
 from simlabel.ridge._nystroem import NystroemFeatures, feature_solution
 from simlabel.ridge._unknown_labels import (
-    Known,
     by_patterns,
     check_work,
     knowledge,
@@ -37,7 +36,7 @@ from simlabel.ridge._unknown_labels import (
     work,
 )
 from simlabel.similarities import SIMILARITIES, Similarity
-from simlabel.sums import Job, Keep, ReduceCall, Reducer, References, SumReducer, Weighting, prepare
+from simlabel.sums import Job, MatrixReducer, ReduceCall, Reducer, References, SumReducer, Weighting, prepare
 
 #: candidates for a penalty that is "auto"
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -71,7 +70,7 @@ class _DoubleRows:
 
     def similarities(self, X: Rows) -> FloatArray:
         """Return the similarities of some rows to all references, (n_rows, n_references)."""
-        return self._reduce(X, Keep(self.prepared.n_rows))
+        return self._reduce(X, MatrixReducer(self.prepared.n_rows))
 
     def sums(self, V: FloatArray) -> FloatArray:
         """Return S V, (n_references, width)."""
@@ -80,7 +79,7 @@ class _DoubleRows:
     def _reduce(self, X: Rows, reducer: Reducer) -> FloatArray:
         job = Job(self.stages.similarity, None, reducer)
         call = ReduceCall(X, self.prepared, [job], n_jobs=self.stages.n_jobs)
-        return self.stages.engine.at_home.reduce(call)[0]
+        return self.stages.engine.local_engine.reduce(call)[0]
 
 
 class Ridge(Influence):
@@ -209,11 +208,11 @@ class Ridge(Influence):
             return self._solve_linear(problem, form)
         m = self.n_inducing(problem.references.n_rows)
         if m is not None:
-            inducing = drawn_rows(problem.references.order, m, problem.stages.seed)
+            inducing = sample_rows(problem.references.order, m, problem.stages.seed)
             return self._solve_inducing(problem, inducing)
         return replace(self._solve_all(problem), inverse=None)
 
-    def updated(self, before: Solved, problem: Problem, kept: Kept) -> Solved:
+    def updated(self, before: Solved, problem: Problem, kept: RemainingRows) -> Solved:
         """Compute the influence of changed references: by block updates from the second change on."""
         self._check_known(problem.references)
         n, kept = problem.references.n_rows, np.asarray(kept)
@@ -224,7 +223,7 @@ class Ridge(Influence):
         if form is not None:
             return self._solve_linear(problem, form, before.V[kept])
         if self.n_inducing(n) is not None:
-            advise(
+            warn_user(
                 f"{n:,} references are too many to learn the influence of each: from now on it is that of "
                 f"{self.n_inducing(n):,} of them. Gamma and penalty were chosen for fewer: retune() is due.",
                 RetuneWarning,
@@ -252,7 +251,7 @@ class Ridge(Influence):
                 f"Ridge(inducing=None, mixing=False, vocabulary=False)."
             )
         A = positive_definite_inverse(similarity_matrix(problem), penalty / references.weights)
-        return scores_without_each(A, _targets(problem).toarray(), references.weights, penalty)
+        return loo_scores_without_each(A, _targets(problem).toarray(), references.weights, penalty)
 
     def _check_known(self, references: References) -> None:
         if self.mixing and not references.is_complete:
@@ -270,7 +269,7 @@ class Ridge(Influence):
         solution = ridge_solution(S, targets, references.weights, float(self.penalty), references.groups)
         return self._solved(solution, targets, problem)
 
-    def _solve_partly_known(self, S: FloatArray, problem: Problem, known: Known) -> Solved:
+    def _solve_partly_known(self, S: FloatArray, problem: Problem, known: BoolArray) -> Solved:
         targets, weights, groups = _targets(problem), problem.references.weights, problem.references.groups
         found, penalty = patterns(known), float(self.penalty)
         if work(found) <= limits().pattern_operations:
@@ -280,7 +279,7 @@ class Ridge(Influence):
             solution = MatrixRidge(form, S, *self._posed(problem, known)).solution()
         return self._solved(solution, targets, problem)
 
-    def _posed(self, problem: Problem, known: Known | None) -> tuple[Any, ...]:
+    def _posed(self, problem: Problem, known: BoolArray | None) -> tuple[Any, ...]:
         """Return the attributes of `LinearRidge` from the targets on."""
         references, stages = problem.references, problem.stages
         posed = _targets(problem), references.weights, float(self.penalty), stages.n_jobs, stages.seed
@@ -290,11 +289,11 @@ class Ridge(Influence):
         references, penalty = problem.references, float(self.penalty)
         targets, weights = _targets(problem).toarray(), references.weights
         rows = _DoubleRows(problem)
-        A, n_old = shrunk_inverse(A, kept), len(kept)
+        A, n_old = shrink_inverse(A, kept), len(kept)
         if references.n_rows > n_old:
             S = rows.similarities(rows.X[n_old:])
             ridge = np.diag(penalty / weights[n_old:])
-            A = grown_inverse(A, S[:, :n_old].T, S[:, n_old:] + ridge)
+            A = extend_inverse(A, S[:, :n_old].T, S[:, n_old:] + ridge)
         T = with_ones(targets)
         U = A @ T
         # one step of refinement, so that the rounding errors of many updates do not add up
@@ -328,7 +327,7 @@ class Ridge(Influence):
         if getattr(rows, "dtype", None) == np.float32:  # the factor of nearly equal rows needs all digits
             rows = rows.astype(np.float64)
         prepared = prepare(rows, [stages.similarity])
-        features = NystroemFeatures(prepared, stages.similarity, stages.engine.at_home, stages.n_jobs)
+        features = NystroemFeatures(prepared, stages.similarity, stages.engine.local_engine, stages.n_jobs)
         all_targets, penalty = _targets(problem), float(self.penalty)
 
         def solve(targets: Rows, weights: FloatArray) -> RidgeSolution:
@@ -349,20 +348,20 @@ class Ridge(Influence):
         if self.vocabulary and solution.inverse is not None:
             rows = _DoubleRows(problem)
             if sp.issparse(rows.X):
-                left_out = scores_without_own_columns(
+                loo_scores = scores_without_own_columns(
                     solution, rows.X, rows.similarities, targets, weights, groups
                 )
-                solution = replace(solution, left_out=left_out)
+                solution = replace(solution, loo_scores=loo_scores)
         if self.gives_log_odds(references.n_labels):
             solution = mixed(solution, targets, references.n_labels, weights, groups)
         return Solved(
             solution.V,
             solution.mean,
-            left_out=solution.left_out,
+            loo_scores=solution.loo_scores,
             inverse=solution.inverse,
             residual=solution.residual,
         )
 
 
 def _targets(problem: Problem) -> Rows:
-    return problem.as_true(ridge_targets(problem.references))
+    return problem.correct_for_missing(ridge_targets(problem.references))

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 from simlabel._utils.kernels import cholesky_in_place, invert_lower_in_place, sparse_times_dense
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import Codes, blocks
-from simlabel._utils.threads import held_blas
+from simlabel._utils.rows import blocks
+from simlabel._utils.threads import limit_blas_threads
 from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.ridge._conjugate_gradients import (
     Block,
@@ -25,7 +25,7 @@ from simlabel.ridge._conjugate_gradients import (
     SimilarityProducts,
     Stopped,
 )
-from simlabel.ridge._leave_one_out import Within, left_out_scores, scores_without_groups
+from simlabel.ridge._leave_one_out import Within, closed_form_loo_scores, scores_without_groups
 from simlabel.sums import run_tasks
 
 _DIGITS = 0.2  # share of the penalty that the rounding of the smallest eigenvalues may reach
@@ -75,7 +75,7 @@ class Tiles:
         """Replace the matrix by its lower factor L; tiles on the diagonal become inverses of those of L."""
         n = len(self.parts)
         for k in range(n):
-            with held_blas(1):
+            with limit_blas_threads(1):
                 own = self.at[k][k] = _inverse_factor(self.at[k][k])
 
             def solve(i: int, k: int = k, own: Block = own) -> None:
@@ -147,8 +147,8 @@ class Tiles:
         out = np.zeros((len(which), _length(self.parts[i])), dtype=np.float32)
         of_tile = which // self.side
         for j in np.unique(of_tile[of_tile <= i]).tolist():
-            wanted = np.flatnonzero(of_tile == j)
-            out[wanted] = self.at[i][j][:, which[wanted] - self.parts[j].start].T
+            requested = np.flatnonzero(of_tile == j)
+            out[requested] = self.at[i][j][:, which[requested] - self.parts[j].start].T
         return out
 
     def _each(self, tasks: Iterable[object], work: Callable[..., None]) -> None:
@@ -156,7 +156,7 @@ class Tiles:
             if not stopped():
                 work(task)
 
-        with held_blas(1):  # BLAS threads would wait for ours, and spin
+        with limit_blas_threads(1):  # BLAS threads would wait for ours, and spin
             run_tasks(unless_stopped, list(tasks), self.threads)
 
 
@@ -172,12 +172,12 @@ def _length(part: slice) -> int:
     return int(part.stop - part.start)
 
 
-def worth_a_factor(n: int, width: int) -> bool:
+def factorization_pays(n: int, width: int) -> bool:
     """Return whether a factor of n rows fits in memory, and is faster than iteration for so many columns."""
     return 2 * n**2 <= limits().factor_bytes and n**2 <= _WORTH * width
 
 
-def exact_enough(products: SimilarityProducts, weights: FloatArray, penalty: float, seed: int) -> bool:
+def is_accurate_enough(products: SimilarityProducts, weights: FloatArray, penalty: float, seed: int) -> bool:
     """Return whether single precision can tell the smallest eigenvalues from 0."""
     scale = np.sqrt(weights)[:, None]
     x = np.random.default_rng(seed).standard_normal((products.shape[0], 4))
@@ -239,7 +239,7 @@ def factored_left_out_scores(
     targets: FloatArray,
     weights: FloatArray,
     penalty: float,
-    groups: Codes | None,
+    groups: IntArray | None,
 ) -> tuple[FloatArray, Within]:
     """Return scores of each row without itself or its group, (n, width), and the blocks of the inverse.
 
@@ -256,7 +256,7 @@ def factored_left_out_scores(
     tiles.invert()
     if groups is None:
         diagonal = tiles.diagonal() * scale**2
-        scores = left_out_scores(AY1, diagonal, targets, weights, penalty)
+        scores = closed_form_loo_scores(AY1, diagonal, targets, weights, penalty)
         return scores, lambda rows: diagonal[rows][:, :, None]
 
     def within(rows: IntArray) -> FloatArray:

@@ -19,15 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import Codes, dense_rows, group_sums, pieces
+from simlabel._utils.rows import dense_rows, group_sums, pieces
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, IntArray, Rows
+from simlabel._utils.validation import BoolArray, FloatArray, IntArray, Rows
 from simlabel.ridge._closed_form import ridge_solution
 from simlabel.ridge._influence import Problem
 from simlabel.ridge._leave_one_out import RidgeSolution
 from simlabel.sums import References
-
-Known = npt.NDArray[np.bool_]
 
 
 class _Parts(NamedTuple):
@@ -70,10 +68,10 @@ class KnownSums:
         by = counted if self._by_counts else similar
         total = similar.total
         # if no similar row has a known value, fall back to the base rates
-        usual = total * _ratio(counted.labels, counted.known)
-        labels = similar.labels if self.divided else _scaled(similar.labels, by.total, by.known, usual)
-        usual = total * _ratio(counted.sizes, counted.whole)
-        return labels, _scaled(similar.sizes, by.total, by.whole, usual), total[:, 0]
+        base_rate = total * _ratio(counted.labels, counted.known)
+        labels = similar.labels if self.divided else _scaled(similar.labels, by.total, by.known, base_rate)
+        base_rate = total * _ratio(counted.sizes, counted.whole)
+        return labels, _scaled(similar.sizes, by.total, by.whole, base_rate), total[:, 0]
 
     @cached_property
     def frequencies(self) -> FloatArray:
@@ -93,8 +91,8 @@ class KnownSums:
         by = counted if self._by_counts else similar
         ones = np.ones((len(sums), len(self.problem.references.sizes)))
         known = np.hstack([by.total * ones[:, :0] if self.divided else by.known, by.whole * ones])
-        made = np.divide(by.total, known, out=np.ones(known.shape), where=known > 0)
-        return np.hstack([np.ones(similar.labels.shape), made]) if self.divided else made
+        created = np.divide(by.total, known, out=np.ones(known.shape), where=known > 0)
+        return np.hstack([np.ones(similar.labels.shape), created]) if self.divided else created
 
     def _parts(self, sums: FloatArray) -> _Parts:
         n, n_sizes = self.problem.references.n_labels, len(self.problem.references.sizes)
@@ -123,11 +121,11 @@ class KnownSums:
             return self._all
         references = self.problem.references
         if references.groups is not None:
-            gone = dense_rows(self._of_groups[references.groups[rows]])
+            removed = dense_rows(self._of_groups[references.groups[rows]])
         else:
             weights = references.weights[rows]
-            gone = dense_rows(self.problem.rows[rows]) * (np.minimum(weights, 1.0) / weights)[:, None]
-        left = self._all - gone
+            removed = dense_rows(self.problem.rows[rows]) * (np.minimum(weights, 1.0) / weights)[:, None]
+        left = self._all - removed
         return np.where(left > 1e-9 * self._all, left, 0.0)
 
 
@@ -145,21 +143,21 @@ def _ratio(part: FloatArray, of: FloatArray) -> FloatArray:
     return np.divide(part, of, out=np.zeros(part.shape), where=of > 0)
 
 
-def _scaled(sums: FloatArray, total: FloatArray, known: FloatArray, usual: FloatArray) -> FloatArray:
+def _scaled(sums: FloatArray, total: FloatArray, known: FloatArray, base_rate: FloatArray) -> FloatArray:
     """Return sums / known * total, and the usual value where nothing is known."""
     known = np.broadcast_to(known, sums.shape)
-    return np.where(known > 0, _ratio(sums, known) * total, usual).astype(sums.dtype, copy=False)
+    return np.where(known > 0, _ratio(sums, known) * total, base_rate).astype(sums.dtype, copy=False)
 
 
 @dataclass(frozen=True)
 class Pattern:
     """Rows that are known, (n_rows,) of bool, and the columns of the targets that are known for them."""
 
-    rows: Known
+    rows: BoolArray
     columns: IntArray
 
 
-def knowledge(references: References) -> Known | None:
+def knowledge(references: References) -> BoolArray | None:
     """Return which targets are known, (n_rows, n_labels + n_sizes); None if all are."""
     if references.unknown is None:
         return None
@@ -168,7 +166,7 @@ def knowledge(references: References) -> Known | None:
     return np.hstack([labels, np.broadcast_to(whole, (len(whole), len(references.sizes)))])
 
 
-def patterns(known: Known) -> list[Pattern]:
+def patterns(known: BoolArray) -> list[Pattern]:
     """Group the columns that are known for the same rows.
 
     Examples
@@ -188,7 +186,7 @@ def work(found: Sequence[Pattern]) -> float:
     return float(sum(np.count_nonzero(each.rows) ** 3 for each in found))
 
 
-def check_work(known: Known | None, width: int) -> None:
+def check_work(known: BoolArray | None, width: int) -> None:
     """Refuse more passes over the rows, one for each pattern, than can be done in reasonable time."""
     if known is None:
         return
@@ -206,7 +204,7 @@ def partly_known_solution(
     targets: FloatArray,
     weights: FloatArray,
     penalty: float,
-    groups: Codes | None,
+    groups: IntArray | None,
     found: Sequence[Pattern],
 ) -> RidgeSolution:
     """Solve as `ridge_solution` does, each column on the rows where it is known.
@@ -219,10 +217,10 @@ def partly_known_solution(
     >>> known = np.array([[True], [True], [False]])
     >>> T = np.array([[1.0], [0.0], [0.0]])
     >>> solution = partly_known_solution(np.eye(3), T, np.ones(3), 1.0, None, patterns(known))
-    >>> solution.V.ravel(), solution.left_out[2]
+    >>> solution.V.ravel(), solution.loo_scores[2]
     (array([ 0.25, -0.25,  0.  ]), array([0.5]))
     """
-    V, left_out, mean = np.zeros(targets.shape), np.zeros(targets.shape), np.zeros(targets.shape[1])
+    V, loo_scores, mean = np.zeros(targets.shape), np.zeros(targets.shape), np.zeros(targets.shape[1])
     for each in found:
         there, others = np.flatnonzero(each.rows), np.flatnonzero(~each.rows)
         if not len(there):
@@ -231,34 +229,34 @@ def partly_known_solution(
         T, w = targets[inside], weights[there]
         own = None if groups is None else np.unique(groups[there], return_inverse=True)[1]
         solution = ridge_solution(S[np.ix_(there, there)], T, w, penalty, own)
-        V[inside], left_out[inside], mean[each.columns] = solution.V, solution.left_out, solution.mean
+        V[inside], loo_scores[inside], mean[each.columns] = solution.V, solution.loo_scores, solution.mean
         across = S[np.ix_(others, there)]
-        left_out[outside] = across @ solution.V + solution.mean
+        loo_scores[outside] = across @ solution.V + solution.mean
         if groups is not None:
             for rows, scores in _without_groups(across, solution, T, w, groups[others], groups[there]):
-                left_out[np.ix_(others[rows], each.columns)] = scores
-    return RidgeSolution(V, mean, left_out)
+                loo_scores[np.ix_(others[rows], each.columns)] = scores
+    return RidgeSolution(V, mean, loo_scores)
 
 
 def by_patterns(
     solve: Callable[[Rows, FloatArray], RidgeSolution],
     targets: Rows,
     weights: FloatArray,
-    known: Known | None,
+    known: BoolArray | None,
 ) -> RidgeSolution:
     """Call ``solve(targets, weights)`` for each pattern, with weight 0 for unknown rows."""
     if known is None:
         return solve(targets, weights)
     V: FloatArray | None = None
-    left_out, mean = np.zeros(targets.shape), np.zeros(targets.shape[1])
+    loo_scores, mean = np.zeros(targets.shape), np.zeros(targets.shape[1])
     for each in patterns(known):
         if each.rows.any():
             solution = solve(targets[:, each.columns], np.where(each.rows, weights, 0.0))
             V = np.zeros((len(solution.V), targets.shape[1])) if V is None else V
             V[:, each.columns], mean[each.columns] = solution.V, solution.mean
-            left_out[:, each.columns] = solution.left_out
+            loo_scores[:, each.columns] = solution.loo_scores
     assert V is not None  # some label is known for some row
-    return RidgeSolution(V, mean, left_out)
+    return RidgeSolution(V, mean, loo_scores)
 
 
 def _without_groups(
@@ -266,17 +264,17 @@ def _without_groups(
     solution: RidgeSolution,
     T: FloatArray,
     weights: FloatArray,
-    queries: Codes,
-    there: Codes,
+    queries: IntArray,
+    there: IntArray,
 ) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield rows outside a system that share a group with rows inside, and their scores without these."""
     A = solution.inverse
     assert A is not None
     AY, A1 = A @ T, A.sum(axis=1)
     for group in np.intersect1d(queries, there).tolist():
-        rows, gone = np.flatnonzero(queries == group), np.flatnonzero(there == group)
+        rows, removed = np.flatnonzero(queries == group), np.flatnonzero(there == group)
         remaining = np.where(there == group, 0.0, weights)
         mean = remaining @ T / remaining.sum() if remaining.any() else np.zeros(T.shape[1])
         influence = AY - np.outer(A1, mean)
-        step = np.linalg.solve(A[np.ix_(gone, gone)], influence[gone])
-        yield rows, across[rows] @ (influence - A[:, gone] @ step) + mean
+        step = np.linalg.solve(A[np.ix_(removed, removed)], influence[removed])
+        yield rows, across[rows] @ (influence - A[:, removed] @ step) + mean

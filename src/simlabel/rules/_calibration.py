@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.optimize
 import scipy.special
 from sklearn.base import BaseEstimator
@@ -16,7 +15,15 @@ from sklearn.isotonic import IsotonicRegression
 
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks as parts_of
-from simlabel._utils.validation import FloatArray, IntArray, check_flag, check_number, check_numbers
+from simlabel._utils.validation import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_flag,
+    check_number,
+    check_numbers,
+)
 from simlabel.ridge import logistic_lines
 from simlabel.rules._scores import (
     ScoreBlock,
@@ -29,13 +36,11 @@ from simlabel.rules._scores import (
     squeezed,
 )
 
-Mask = npt.NDArray[np.bool_]
-
 _STEEPEST = 100.0  # largest slope or offset of a logistic curve
 _FEW_OUTSIDE = 0.2  # if more of the shares are outside [0, 1], sums are calibrated in place of shares
 _SURE = 0.9  # quantile of the recorded rows above which a label is taken to be certain
 _PRIOR_ROWS = 20.0  # the estimate of a label with fewer rows is mostly that of the other labels
-_LEAST = 0.05  # smallest share of recorded labels: no row counts for more than 20
+_MIN = 0.05  # smallest share of recorded labels: no row counts for more than 20
 
 
 class LeaveOneOutCalibration(BaseEstimator):
@@ -180,7 +185,9 @@ class LogisticCurve:
         return np.clip(p, self.edge, 1 - self.edge)
 
 
-def logistic_probabilities(scores: FloatArray, Y: FloatArray, weights: FloatArray, known: Mask) -> FloatArray:
+def logistic_probabilities(
+    scores: FloatArray, Y: FloatArray, weights: FloatArray, known: BoolArray
+) -> FloatArray:
     """Fit one logistic curve for each label, and return the probabilities of the same rows.
 
     Unlike those of `LeaveOneOutCalibration`, they keep the order of the scores exactly.
@@ -207,7 +214,7 @@ def _scale(scores: ScoreBlock) -> float | None:
 
 
 def _curves(
-    p: FloatArray, Y: FloatArray, w: FloatArray, known: Mask, enough: int
+    p: FloatArray, Y: FloatArray, w: FloatArray, known: BoolArray, enough: int
 ) -> list[PiecewiseCurve | LogisticCurve]:
     """Return one curve for each label; a label without known entries keeps its share."""
     present, absent = _counts(Y, w, known)
@@ -227,13 +234,13 @@ def _curves(
     return curves
 
 
-def _counts(Y: FloatArray, w: FloatArray, known: Mask) -> tuple[FloatArray, FloatArray]:
+def _counts(Y: FloatArray, w: FloatArray, known: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Return the weight of the rows that have each label, and of those that do not, (n_labels,) both."""
     return w @ (known & (Y > 0)), w @ (known & (Y == 0))
 
 
 def _platt(
-    x: FloatArray, Y: FloatArray, w: FloatArray, known: Mask
+    x: FloatArray, Y: FloatArray, w: FloatArray, known: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Fit a logistic regression on smoothed targets (Platt 1999) for each label; slopes are not negative.
 
@@ -269,7 +276,7 @@ def _logarithm(p: FloatArray) -> FloatArray:
     return np.log(np.maximum(p, np.finfo(np.float64).tiny))
 
 
-class PresenceOnly(BaseEstimator):
+class PositiveUnlabeled(BaseEstimator):
     """Correct for missing positives: a label that a row does not have may be true all the same.
 
     This is positive-unlabeled (PU) learning. If a share c_k of the rows with label k is recorded, at random,
@@ -288,19 +295,20 @@ class PresenceOnly(BaseEstimator):
 
     Attributes
     ----------
-    In a fitted model, ``recorded_`` has c_k for each label.
+    In a fitted model, ``label_frequency_`` has c_k for each label.
 
     Examples
     --------
     >>> from simlabel import SMLClassifier
     >>> X, y = [[1.0, 0.0], [0.9, 0.1], [0.8, 0.1], [0.0, 1.0]], [{"sea"}, {"sea"}, set(), {"trees"}]
-    >>> model = SMLClassifier("linear", absent=PresenceOnly(missing={"sea": 0.3, "trees": 0.0})).fit(X, y)
+    >>> unlabeled = PositiveUnlabeled(missing={"sea": 0.3, "trees": 0.0})
+    >>> model = SMLClassifier("linear", unlabeled=unlabeled).fit(X, y)
     >>> model.predict_proba([[1.0, 0.1]]).round(2)
     array([[0.92, 0.03]])
     """
 
     name = "unknown"
-    file_key = "calibration.PresenceOnly"
+    file_key = "calibration.PositiveUnlabeled"
 
     def __init__(self, missing: float | Mapping[Any, float] | Literal["auto"] = "auto") -> None:
         self.missing = missing
@@ -309,17 +317,17 @@ class PresenceOnly(BaseEstimator):
         """Raise ValueError if a share is not at least 0 and below 1."""
         shares = self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]
         for share in shares:
-            check_number("PresenceOnly", "missing", share, at_least=0, also=("auto",))
+            check_number("PositiveUnlabeled", "missing", share, at_least=0, also=("auto",))
             if share != "auto" and share >= 1:
-                raise ValueError(f"PresenceOnly: missing must be below 1, got {share!r}.")
+                raise ValueError(f"PositiveUnlabeled: missing must be below 1, got {share!r}.")
 
-    def recorded(self, classes: npt.NDArray[Any], blocks: Iterable[TrainingBlock]) -> FloatArray:
+    def label_frequency(self, classes: AnyArray, blocks: Iterable[TrainingBlock]) -> FloatArray:
         """Return c_k, (n_labels,): given, or estimated from leave-one-out scores of recorded labels."""
         names = classes.tolist()
         if isinstance(self.missing, Mapping):
             without = [name for name in names if name not in self.missing]
             if without:
-                raise ValueError(f"PresenceOnly: missing has no share for the label {without[0]!r}.")
+                raise ValueError(f"PositiveUnlabeled: missing has no share for the label {without[0]!r}.")
             return 1.0 - np.array([self.missing[name] for name in names], dtype=np.float64)
         if self.missing != "auto":
             return np.full(len(names), 1.0 - float(self.missing))
@@ -336,16 +344,16 @@ def _estimated(block: TrainingBlock) -> FloatArray:
         return np.ones(len(own))
     common = float(np.nansum(own * numbers) / numbers.sum())
     shrunk = (np.nan_to_num(own) * numbers + common * _PRIOR_ROWS) / (numbers + _PRIOR_ROWS)
-    return np.clip(shrunk, _LEAST, 1.0)
+    return np.clip(shrunk, _MIN, 1.0)
 
 
-def as_recorded(scores: ScoreBlock, recorded: FloatArray | None) -> ScoreBlock:
+def scale_by_label_frequency(scores: ScoreBlock, label_frequency: FloatArray | None) -> ScoreBlock:
     """Return scores of recorded labels, given scores of true labels."""
-    if recorded is None:
+    if label_frequency is None:
         return scores
-    return replace(scores, labels=scores.labels * recorded, ranking=scores.ranking * recorded)
+    return replace(scores, labels=scores.labels * label_frequency, ranking=scores.ranking * label_frequency)
 
 
-def as_true(probabilities: FloatArray, recorded: FloatArray) -> FloatArray:
+def correct_for_missing(probabilities: FloatArray, label_frequency: FloatArray) -> FloatArray:
     """Return probabilities that labels are true, given those that they are recorded."""
-    return inside(probabilities / recorded)
+    return inside(probabilities / label_frequency)

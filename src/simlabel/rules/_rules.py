@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from simlabel._utils.kernels import top_labels
-from simlabel._utils.validation import FloatArray, IntArray, check_number, check_numbers
+from simlabel._utils.validation import BoolArray, FloatArray, IntArray, check_number, check_numbers
 from simlabel.rules._scores import ScoreBlock, TrainingBlock
 
-Counts = IntArray
 Needs = Literal["nothing", "leave_one_out", "own_scores"]
 
 
@@ -36,7 +34,7 @@ class LabelRule(BaseEstimator):
     #: the scores that `fit` needs
     needs: Needs = "nothing"
     #: values of `minimum` that are allowed besides a number, until `fit` has resolved them
-    open_minimum: ClassVar[tuple[str, ...]] = ()
+    auto_minimum: ClassVar[tuple[str, ...]] = ()
     #: names of the learned attributes, for a model file
     fitted_state: ClassVar[tuple[str, ...]] = ()
 
@@ -44,19 +42,19 @@ class LabelRule(BaseEstimator):
         """Raise ValueError if a parameter or a learned value is out of range."""
         owner = type(self).__name__
         fitted = any(hasattr(self, name) for name in self.fitted_state)
-        also = () if fitted else self.open_minimum
+        also = () if fitted else self.auto_minimum
         check_number(owner, "minimum", self.minimum, at_least=0, integer=True, also=also)
         least = 0 if self.minimum in also else self.minimum
         check_number(owner, "maximum", self.maximum, at_least=least, integer=True, also=(None,))
 
-    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+    def fit(self, sizes: IntArray, blocks: Iterable[TrainingBlock]) -> Self:
         """Return a copy fitted to the set sizes seen in training and to the scores in `blocks`.
 
         Sizes and blocks are those of labels that vary (`TrainingBlock.varying`); `adapted` adds the others.
         """
         return self
 
-    def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
+    def adapted(self, sizes: IntArray, places: IntArray, n_labels: int) -> Self:
         """Return a copy for references with other set sizes and more labels; learned values are held.
 
         Parameters
@@ -74,9 +72,9 @@ class LabelRule(BaseEstimator):
         """Return what a label weight must exceed, as an array that broadcasts to (n_queries, n_labels)."""
         raise NotImplementedError(f"{type(self).__name__} must define cutoffs or count.")
 
-    def count(self, scores: ScoreBlock) -> Counts:
+    def count(self, scores: ScoreBlock) -> IntArray:
         """Return the number of labels of each query, (n_queries,), before `minimum` and `maximum`."""
-        return np.count_nonzero(scores.settled(scores.labels) > self.cutoffs(scores), axis=1)
+        return np.count_nonzero(scores.with_constant_labels(scores.labels) > self.cutoffs(scores), axis=1)
 
     def rank_by(self, scores: ScoreBlock) -> FloatArray:
         """Return the values by which labels are ranked, (n_queries, n_labels)."""
@@ -87,7 +85,7 @@ class LabelRule(BaseEstimator):
         """The least number of labels of any query, if the rule does not compare scores with a cutoff."""
         return 0
 
-    def forced(self, scores: ScoreBlock) -> npt.NDArray[np.bool_]:
+    def forced(self, scores: ScoreBlock) -> BoolArray:
         """Return whether the rule alone gives a query fewer labels than `minimum`, (n_queries,)."""
         return self.count(scores) < min(self.minimum, scores.labels.shape[1])
 
@@ -102,7 +100,7 @@ class LabelRule(BaseEstimator):
         counts = np.clip(self.count(scores), lowest, highest).astype(np.int64)
         indptr = np.concatenate([[0], np.cumsum(counts)])
         indices = np.empty(indptr[-1], dtype=np.int64)
-        ranks = scores.settled(self.rank_by(scores))
+        ranks = scores.with_constant_labels(self.rank_by(scores))
         top_labels(np.ascontiguousarray(ranks), counts, indptr, indices)
         return sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), scores.labels.shape)
 
@@ -141,13 +139,13 @@ class SetSize(LabelRule):
         if hasattr(self, "sizes_"):
             check_numbers("SetSize", "sizes_", self.sizes_, (None,), kinds="i", at_least=0)
 
-    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+    def fit(self, sizes: IntArray, blocks: Iterable[TrainingBlock]) -> Self:
         """Return a copy that stores the set size of each column of `ScoreBlock.sizes`."""
         fitted = copy.copy(self)
         fitted.sizes_ = np.asarray(sizes, dtype=np.int64)
         return fitted
 
-    def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
+    def adapted(self, sizes: IntArray, places: IntArray, n_labels: int) -> Self:
         """Return a copy for these sizes: they are a property of the references and not learned."""
         return self.fit(sizes, ())
 
@@ -156,11 +154,11 @@ class SetSize(LabelRule):
         """The smallest set size seen in training."""
         return int(self.sizes_.min()) if len(self.sizes_) else 0
 
-    def count(self, scores: ScoreBlock) -> Counts:
+    def count(self, scores: ScoreBlock) -> IntArray:
         """Return the size with the largest sum; without candidate sizes, the rounded sum of the shares."""
         if not len(self.sizes_):
             # a half goes to the smaller size, like any tie, whatever its last bits are
-            shares = np.clip(scores.settled(scores.shares), 0.0, 1.0)
+            shares = np.clip(scores.with_constant_labels(scores.shares), 0.0, 1.0)
             return np.ceil(shares.sum(axis=1) - 0.5 - 1e-6).astype(np.int64)
         return self.sizes_[np.argmax(scores.sizes, axis=1)]
 
@@ -201,7 +199,7 @@ class FixedSize(LabelRule):
         """The size."""
         return self.size
 
-    def count(self, scores: ScoreBlock) -> Counts:
+    def count(self, scores: ScoreBlock) -> IntArray:
         """Return the size for each query."""
         return np.full(scores.labels.shape[0], self.size, dtype=np.int64)
 
@@ -239,16 +237,16 @@ class CustomRule(LabelRule):
         if not callable(self.fn):
             raise TypeError(f"CustomRule: fn must be callable, got {self.fn!r}.")
 
-    def _chosen(self, scores: ScoreBlock) -> npt.NDArray[np.bool_]:
+    def _chosen(self, scores: ScoreBlock) -> BoolArray:
         chosen = np.asarray(self.fn(scores.labels.copy()))
         if chosen.shape != scores.labels.shape:
             raise ValueError(
                 f"label_rule {self.fn!r} returned shape {chosen.shape} "
                 f"for scores of shape {scores.labels.shape}."
             )
-        return scores.settled(chosen.astype(np.float64)) > 0
+        return scores.with_constant_labels(chosen.astype(np.float64)) > 0
 
-    def count(self, scores: ScoreBlock) -> Counts:
+    def count(self, scores: ScoreBlock) -> IntArray:
         """Return how many labels the function chose."""
         return np.count_nonzero(self._chosen(scores), axis=1)
 

@@ -14,7 +14,7 @@ import scipy.special
 from simlabel._utils.advice import SimlabelWarning
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import joined
-from simlabel._utils.validation import FloatArray, IntArray
+from simlabel._utils.validation import AnyArray, BoolArray, FloatArray, IntArray
 
 _ROUNDING = 1e-5  # relative error of the total similarity in single precision
 
@@ -49,7 +49,7 @@ class ScoreBlock:
     totals: FloatArray | None = None
     constant: npt.NDArray[np.int8] | None = None
 
-    def settled(self, values: FloatArray) -> FloatArray:
+    def with_constant_labels(self, values: FloatArray) -> FloatArray:
         """Replace the values of constant labels: infinity if all rows have it, minus infinity if none has."""
         if self.constant is None:
             return values
@@ -100,18 +100,18 @@ class TrainingBlock:
     Y: sp.csr_array
     weights: FloatArray
     unknown: sp.csr_array | None = None
-    recorded: FloatArray | None = None
+    label_frequency: FloatArray | None = None
     numbers: IntArray | None = None
     places: IntArray | None = None
 
     @property
-    def truth(self) -> npt.NDArray[Any]:
+    def truth(self) -> AnyArray:
         """1 where a label is true, or the number of true labels that it represents, (n_rows, n_labels)."""
         Y = self.Y.toarray()
-        return Y if self.recorded is None else Y / self.recorded
+        return Y if self.label_frequency is None else Y / self.label_frequency
 
     @property
-    def known(self) -> npt.NDArray[np.bool_]:
+    def known(self) -> BoolArray:
         """Where it is known whether a label is true, (n_rows, n_labels)."""
         return np.ones(self.Y.shape, dtype=bool) if self.unknown is None else self.unknown.toarray() == 0
 
@@ -137,7 +137,7 @@ class TrainingBlock:
             scores=ScoreBlock(weights, s.sizes, ranking, s.totals),
             Y=self.Y[columns],
             unknown=_at(self.unknown, columns),
-            recorded=_at(self.recorded, labels),
+            label_frequency=_at(self.label_frequency, labels),
             numbers=labels if self.numbers is None else self.numbers[labels],
         )
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
-from simlabel._utils.validation import FloatArray, IntArray
+from simlabel._utils.validation import AnyArray, BoolArray, FloatArray, IntArray
 from simlabel.metrics import Truth, find_criterion
 from simlabel.rules._scores import TrainingBlock, merged
 
@@ -25,7 +24,7 @@ CutSearch = Callable[[list["Sweep"], TrainingBlock], list[int]]
 
 _SWEEPS = 5
 _FOLDS = 5
-_MOST_MICRO_LOST = 0.05
+_MAX_MICRO_LOSS = 0.05
 
 #: default bound on how often a label is accepted, relative to how often it is true: F1 alone would
 #: accept a rare label everywhere
@@ -47,9 +46,9 @@ class Sweep:
     def __init__(
         self,
         scores: FloatArray,
-        truth: npt.NDArray[Any],
+        truth: AnyArray,
         weights: FloatArray,
-        known: npt.NDArray[np.bool_] | None,
+        known: BoolArray | None,
         at_most: float | None = None,
     ) -> None:
         self.n_rows = len(scores)
@@ -137,7 +136,7 @@ def common_threshold(block: TrainingBlock, criterion: str, at_most: float | None
 
     All labels together are accepted no more often than `at_most` times as often as they are true.
     """
-    step = -(-block.Y.shape[0] * block.Y.shape[1] // limits().judged_entries)
+    step = -(-block.Y.shape[0] * block.Y.shape[1] // limits().evaluated_entries)
     if step > 1:
         block = block.of_rows(np.argsort(np.asarray(block.places))[::step])
     flat = flat_sweep(block, at_most)
@@ -253,7 +252,7 @@ def _gains_for_macro(block: TrainingBlock) -> FloatArray:
 def _gains_for_rows(block: TrainingBlock, value: RowValue) -> FloatArray:
     order = np.argsort(-block.scores.labels, axis=1, kind="stable")
 
-    def before(counted: npt.NDArray[Any]) -> IntArray:
+    def before(counted: AnyArray) -> IntArray:
         sums = np.cumsum(np.take_along_axis(counted, order, axis=1), axis=1, dtype=np.int64)
         return np.pad(sums, ((0, 0), (1, 0)))
 
@@ -308,7 +307,7 @@ def best_by_folds(
     """
     held_out: list[TrainingBlock] = []
     predicted: list[list[sp.csr_array]] = []  # by fold and rule
-    for rest, held in folds(merged([block], limits().judged_entries)):
+    for rest, held in folds(merged([block], limits().evaluated_entries)):
         held_out.append(held)
         predicted.append([rule.predict(held.scores) for rule in fit_all([rest])])
     return fit_all([block])[_clearly_best(held_out, predicted, criterion) if held_out else 0]
@@ -326,7 +325,7 @@ def _clearly_best(held_out: list[TrainingBlock], predicted: list[list[sp.csr_arr
     possible = np.ones(len(loss), dtype=bool)
     if criterion == "f1_macro":
         micro = losses("f1_micro")
-        possible = micro <= micro.min() + _MOST_MICRO_LOST
+        possible = micro <= micro.min() + _MAX_MICRO_LOSS
     first = int(np.argmax(possible))
     with np.errstate(invalid="ignore"):  # if nothing is true and nothing is predicted, no loss is finite
         gain, gains = loss[first] - loss, jackknife[:, [first]] - jackknife
@@ -336,7 +335,7 @@ def _clearly_best(held_out: list[TrainingBlock], predicted: list[list[sp.csr_arr
 
 def _loss(predicted: sp.csr_array, block: TrainingBlock, criterion: str) -> float:
     """Return the metric, negated if higher is better."""
-    if block.recorded is not None:
+    if block.label_frequency is not None:
         return _loss_of_true(predicted, block, criterion)
     record = find_criterion(criterion)
     truth = Truth(Truth.of(block.Y).Y, block.unknown)

@@ -7,11 +7,17 @@ from collections.abc import Iterable
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
-from simlabel._utils.validation import FloatArray, check_flag, check_number, check_numbers
-from simlabel.rules._rules import Counts, LabelRule, Needs
+from simlabel._utils.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_flag,
+    check_number,
+    check_numbers,
+)
+from simlabel.rules._rules import LabelRule, Needs
 from simlabel.rules._scores import ScoreBlock, TrainingBlock
 
 # eigenvalues of the normal equations are squares: this keeps columns down to 3e-7 of the largest one
@@ -65,7 +71,7 @@ class Threshold(LabelRule):
         """Scores of the training rows, with or without their own entry."""
         return "own_scores" if self.literal else "leave_one_out"
 
-    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+    def fit(self, sizes: IntArray, blocks: Iterable[TrainingBlock]) -> Self:
         """Return a copy with the least squares solution; normal equations are added up block by block."""
         A, b = np.zeros(()), np.zeros(())  # as wide as the first block
         for block in blocks:
@@ -84,7 +90,7 @@ class Threshold(LabelRule):
             fitted.coef_, fitted.intercept_ = _regularized(A, b)
         return fitted
 
-    def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
+    def adapted(self, sizes: IntArray, places: IntArray, n_labels: int) -> Self:
         """Return a copy in which labels that it has not learned from have coefficient 0."""
         adapted = copy.copy(self)
         adapted.coef_ = np.zeros(n_labels)
@@ -123,7 +129,7 @@ def _solved(A: FloatArray, b: FloatArray) -> FloatArray:
     return scipy.linalg.lstsq(A, b, cond=_RANK_TOLERANCE)[0]
 
 
-def _targets(F: FloatArray, truth: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]) -> FloatArray:
+def _targets(F: FloatArray, truth: BoolArray, known: BoolArray) -> FloatArray:
     """Return s(x) of each row by its known labels, (n_rows,); 0 if none is known."""
     if known.all():
         return best_thresholds(F, truth)
@@ -133,9 +139,7 @@ def _targets(F: FloatArray, truth: npt.NDArray[np.bool_], known: npt.NDArray[np.
     return targets
 
 
-def best_thresholds(
-    scores: FloatArray, truth: npt.NDArray[np.bool_], gap: FloatArray | None = None
-) -> FloatArray:
+def best_thresholds(scores: FloatArray, truth: BoolArray, gap: FloatArray | None = None) -> FloatArray:
     """Return s(x): the middle of the interval in which a threshold makes the fewest mistakes.
 
     Of several such intervals, the lowest. If it is unbounded, s(x) is the extreme score plus or minus half

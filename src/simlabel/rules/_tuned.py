@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from simlabel._utils.limits import limits
-from simlabel._utils.validation import FloatArray, check_number, check_numbers
-from simlabel.rules._rules import Counts, CustomRule, FixedSize, LabelRule, Needs, SetSize
+from simlabel._utils.validation import FloatArray, IntArray, check_number, check_numbers
+from simlabel.rules._rules import CustomRule, FixedSize, LabelRule, Needs, SetSize
 from simlabel.rules._scores import ScoreBlock, TrainingBlock, merged
 from simlabel.rules._search import (
     AT_MOST,
@@ -36,7 +36,7 @@ class TunedRule(LabelRule):
 
     criterion: str
     needs: Needs = "leave_one_out"
-    open_minimum = ("auto",)
+    auto_minimum = ("auto",)
 
     def check(self) -> None:
         """Raise ValueError if the criterion is not one of `TUNED_METRICS`."""
@@ -45,7 +45,7 @@ class TunedRule(LabelRule):
             owner, known = type(self).__name__, ", ".join(TUNED_METRICS)
             raise ValueError(f"{owner}: criterion must be one of {known}, got {self.criterion!r}.")
 
-    def resolved_minimum(self, sizes: Counts) -> int:
+    def resolved_minimum(self, sizes: IntArray) -> int:
         """Return the minimum number of labels, given the set sizes seen in training."""
         if self.minimum != "auto":
             return int(self.minimum)
@@ -104,7 +104,7 @@ class CutoffRule(TunedRule):
         """Leave-one-out scores if the value is "auto"."""
         return "leave_one_out" if self.value == "auto" else "nothing"
 
-    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+    def fit(self, sizes: IntArray, blocks: Iterable[TrainingBlock]) -> Self:
         """Return a copy with the value."""
         fitted = copy.copy(self)
         fitted.minimum = self.resolved_minimum(sizes)
@@ -154,7 +154,7 @@ class PerLabel(TunedRule):
     See Also
     --------
     AutoRule : The best of several rules.
-    AimedRule : A cutoff that aims at a precision or a recall.
+    OperatingPointRule : A cutoff that aims at a precision or a recall.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class PerLabel(TunedRule):
         if hasattr(self, "thresholds_"):  # infinite for a label that no row has
             check_numbers("PerLabel", "thresholds_", self.thresholds_, (None,), finite=False)
 
-    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+    def fit(self, sizes: IntArray, blocks: Iterable[TrainingBlock]) -> Self:
         """Return a copy with tuned thresholds."""
         if self._all_given:
             return self._fitted(sizes, np.asarray(self.thresholds, dtype=np.float64), self.shrinkage)
@@ -218,7 +218,7 @@ class PerLabel(TunedRule):
         return self.fit_each([self.shrinkage], sizes, blocks)[0]
 
     def fit_each(
-        self, strengths: Sequence[Strength], sizes: Counts, blocks: Iterable[TrainingBlock]
+        self, strengths: Sequence[Strength], sizes: IntArray, blocks: Iterable[TrainingBlock]
     ) -> list[Self]:
         """Return a rule for each strength of shrinkage; what they share is computed once."""
         block = merged(blocks)
@@ -229,13 +229,13 @@ class PerLabel(TunedRule):
                 thresholds[at] = self.thresholds.get(label, thresholds[at])
         return [self._fitted(sizes, *each) for each in zip(tuned, strengths, strict=True)]
 
-    def _fitted(self, sizes: Counts, thresholds: FloatArray, shrinkage: Any) -> Self:
+    def _fitted(self, sizes: IntArray, thresholds: FloatArray, shrinkage: Any) -> Self:
         fitted = copy.copy(self)
         fitted.minimum = self.resolved_minimum(sizes)
         fitted.shrinkage, fitted.thresholds_ = shrinkage, thresholds
         return fitted
 
-    def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
+    def adapted(self, sizes: IntArray, places: IntArray, n_labels: int) -> Self:
         """Return a copy in which labels that it has not learned from have the median threshold."""
         adapted = copy.copy(self)
         known = self.thresholds_[np.isfinite(self.thresholds_)]
@@ -297,7 +297,7 @@ class AutoRule(TunedRule):
         self.minimum = minimum
         self.maximum = maximum
 
-    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Any:
+    def fit(self, sizes: IntArray, blocks: Iterable[TrainingBlock]) -> Any:
         """Return the chosen rule, fitted."""
         bounds: Any = {"minimum": self.resolved_minimum(sizes), "maximum": self.maximum}
         block = merged(blocks)
@@ -313,15 +313,15 @@ class AutoRule(TunedRule):
         return best_by_folds(fit_all, block, self.criterion)
 
 
-def for_presence_only(rule: LabelRule) -> LabelRule:
+def for_positive_unlabeled(rule: LabelRule) -> LabelRule:
     """Return a rule that can be fitted if labels may be missing: thresholds per label in place of "auto"."""
     if isinstance(rule, SetSize | FixedSize | CustomRule) or rule.needs == "nothing":
         return rule
     if isinstance(rule, AutoRule):
-        return for_presence_only(PerLabel(rule.criterion, minimum=rule.minimum, maximum=rule.maximum))
+        return for_positive_unlabeled(PerLabel(rule.criterion, minimum=rule.minimum, maximum=rule.maximum))
     if isinstance(rule, PerLabel | CutoffRule) and rule.criterion in BY_LABEL:
         return rule
     raise ValueError(
-        f"{rule!r} learns from whole label sets, but with absent='unknown' labels may be missing from them. "
+        f"{rule!r} learns from whole label sets, but with unlabeled='unknown' labels may be missing. "
         f"Use 'set_size', 'fixed_size', or 'cutoff' or 'per_label' with a criterion of {', '.join(BY_LABEL)}."
     )

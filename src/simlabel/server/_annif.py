@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 
 from simlabel import __version__
 from simlabel.server._changes import NewItem, add_items
-from simlabel.server._desk import Desk
+from simlabel.server._desk import TaggingServer
 from simlabel.server._middleware import Reader, Tagging, as_json
-from simlabel.server._types import DeskError, NotFound, Probability, Text
+from simlabel.server._types import NotFound, Probability, ServerError, Text
 from simlabel.server._views import label_names, text_column
 
 PROJECT = "simlabel"
@@ -40,7 +40,7 @@ class _Document(BaseModel):
     document_id: Annotated[str, Field(max_length=200)] | None = None
 
 
-class _Learnt(BaseModel):
+class _Learned(BaseModel):
     text: Text
     subjects: Annotated[list[_Subject], Field(max_length=200)]
 
@@ -55,19 +55,19 @@ _FORM = {"application/x-www-form-urlencoded": {"schema": _Form.model_json_schema
 
 
 @router.get("/")
-def show_info(asks: Reader) -> dict[str, str]:
+def show_info(context: Reader) -> dict[str, str]:
     """Return the title and version of the API."""
     return {"title": "simlabel, by Annif's REST interface", "version": __version__}
 
 
 @router.get("/projects")
-def list_projects(asks: Reader) -> dict[str, Any]:
+def list_projects(context: Reader) -> dict[str, Any]:
     """Return all projects: there is one."""
-    return {"projects": [show_project(asks)]}
+    return {"projects": [show_project(context)]}
 
 
 @_project.get("")
-def show_project(asks: Reader) -> dict[str, Any]:
+def show_project(context: Reader) -> dict[str, Any]:
     """Return a project by its id."""
     return {
         "project_id": PROJECT,
@@ -76,7 +76,7 @@ def show_project(asks: Reader) -> dict[str, Any]:
         "backend": {"backend_id": "simlabel"},
         "vocab": {"vocab_id": "labels", "languages": ["en"]},
         "vocab_language": "en",
-        "is_trained": asks.desk.predictor.published is not None,
+        "is_trained": context.desk.predictor.published is not None,
         "modification_time": None,
     }
 
@@ -86,50 +86,52 @@ def show_project(asks: Reader) -> dict[str, Any]:
     response_model=dict[str, Any],
     openapi_extra={"requestBody": {"required": True, "content": _FORM}},
 )
-async def suggest(asks: Reader, request: Request) -> Any:
+async def suggest(context: Reader, request: Request) -> Any:
     """Return subjects for a text."""
     try:
         fields = parse_qsl((await request.body()).decode(), keep_blank_values=True)
         form = _Form.model_validate(dict(fields))
     except ValueError:
-        raise DeskError(
+        raise ServerError(
             "The form cannot be read: it has the fields text and, optionally, limit (1 to 1000) and "
             "threshold (0 to 1)."
         ) from None
-    return as_json({"results": (await _suggestions(asks.desk, [form.text], form.limit, form.threshold))[0]})
+    return as_json(
+        {"results": (await _suggestions(context.desk, [form.text], form.limit, form.threshold))[0]}
+    )
 
 
 @_project.post("/suggest-batch", response_model=list[dict[str, Any]])
 async def suggest_batch(
-    asks: Reader,
+    context: Reader,
     documents: Annotated[list[_Document], Body(embed=True, max_length=32)],
     limit: Annotated[_Limit, Query()] = 10,
     threshold: Annotated[Probability, Query()] = 0.0,
 ) -> Any:
     """Return subjects for up to 32 texts."""
-    found = await _suggestions(asks.desk, [one.text for one in documents], limit, threshold)
+    found = await _suggestions(context.desk, [one.text for one in documents], limit, threshold)
     pairs = zip(documents, found, strict=True)
     return as_json([{"document_id": one.document_id, "results": results} for one, results in pairs])
 
 
 @_project.post("/learn", status_code=204, response_class=Response)
-async def learn(asks: Tagging, body: Annotated[list[_Learnt], Field(max_length=1000)]) -> Response:
+async def learn(context: Tagging, body: Annotated[list[_Learned], Field(max_length=1000)]) -> Response:
     """Add texts with their subjects, as items that are done."""
-    column = await asyncio.to_thread(asks.desk.store.remembered, text_column)
-    names = await asyncio.to_thread(asks.desk.store.remembered, label_names)
+    column = await asyncio.to_thread(context.desk.store.cached_query, text_column)
+    names = await asyncio.to_thread(context.desk.store.cached_query, label_names)
     by_uri = {f"{_URI}{number}": name for number, name in names.items()}
     new = []
     for each in body:
         subjects = [by_uri.get(one.uri or "") or one.label or one.uri for one in each.subjects]
         if not all(subjects):
-            raise DeskError("A subject needs a label or a uri.")
+            raise ServerError("A subject needs a label or a uri.")
         new.append(NewItem({column: each.text}, None, [str(one) for one in subjects], True))
-    await asks.changed(lambda by: add_items(by, new, "person").updated)
+    await context.changed(lambda by: add_items(by, new, "user").updated)
     return Response(status_code=204)
 
 
 async def _suggestions(
-    desk: Desk, texts: list[str], limit: int, threshold: float
+    desk: TaggingServer, texts: list[str], limit: int, threshold: float
 ) -> list[list[dict[str, Any]]]:
     future = desk.predictor.suggest(texts, limit, threshold, bounded=True)
     return [

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from simlabel.server._journal import (
-    By,
     Change,
+    ChangeContext,
     as_json,
     current,
     differing,
@@ -21,16 +21,16 @@ from simlabel.server._journal import (
     undo,
 )
 from simlabel.server._types import (
-    MOST_NAMED,
-    MOST_ROWS,
+    MAX_NAMED,
+    MAX_ROWS,
     Conflict,
     Content,
     Description,
-    DeskError,
     Name,
     NotFound,
     Number,
     Probability,
+    ServerError,
 )
 
 LEASE_SECONDS = 600.0
@@ -51,7 +51,7 @@ class NewItem:
     done: bool = False
 
 
-NewItems = Annotated[Sequence[NewItem], Field(min_length=1, max_length=MOST_ROWS)]
+NewItems = Annotated[Sequence[NewItem], Field(min_length=1, max_length=MAX_ROWS)]
 
 
 @dataclass
@@ -68,18 +68,18 @@ class Added:
 
 
 def checked_name(name: str, what: str) -> str:
-    """Return a name with normalized white space; raise `DeskError` if it is empty or too long."""
+    """Return a name with normalized white space; raise `ServerError` if it is empty or too long."""
     name = " ".join(name.split())
-    if not name or len(name) > MOST_NAMED:
-        raise DeskError(f"A {what} has 1 to {MOST_NAMED} characters; this one has {len(name)}.")
+    if not name or len(name) > MAX_NAMED:
+        raise ServerError(f"A {what} has 1 to {MAX_NAMED} characters; this one has {len(name)}.")
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise DeskError(f"The {what} contains an unpaired surrogate, which cannot be stored.") from None
+        raise ServerError(f"The {what} contains an unpaired surrogate, which cannot be stored.") from None
     return name
 
 
-def known_item(by: By, number: int) -> dict[str, Any]:
+def known_item(by: ChangeContext, number: int) -> dict[str, Any]:
     """Return an existing item; raise `Conflict` if another user has a lease on it."""
     found = known(by, "item", number)
     by.check_lease(number)
@@ -87,18 +87,18 @@ def known_item(by: By, number: int) -> dict[str, Any]:
     return found
 
 
-def _find_label(by: By, name: str) -> int | None:
+def _find_label(by: ChangeContext, name: str) -> int | None:
     row = by.one("SELECT id FROM labels WHERE name = ? AND NOT deleted", name)
     return int(row["id"]) if row else None
 
 
-def label_id(by: By, name: str) -> int:
+def label_id(by: ChangeContext, name: str) -> int:
     """Return the id of a label; add the label if there is none with that name."""
     name = checked_name(name, "label")
     return _find_label(by, name) or add_label(by, name)
 
 
-def add_label(by: By, name: Name, description: Description = "") -> int:
+def add_label(by: ChangeContext, name: Name, description: Description = "") -> int:
     """Add a label."""
     fields = {"name": _unused_name(by, name), "description": description, "deleted": 0}
     number = by.new_number("labels")
@@ -106,14 +106,14 @@ def add_label(by: By, name: Name, description: Description = "") -> int:
     return number
 
 
-def _unused_name(by: By, name: str) -> str:
+def _unused_name(by: ChangeContext, name: str) -> str:
     name = checked_name(name, "label")
     if _find_label(by, name):
         raise Conflict(f"There is already a label {name!r}: merge the two labels instead.")
     return name
 
 
-def add_items(by: By, items: NewItems, source: str = "import") -> Added:
+def add_items(by: ChangeContext, items: NewItems, source: str = "import") -> Added:
     """Add items. An item whose name exists is updated, and gets the tags that no user has changed."""
     added, tag = Added(), _tag(by, "present", source)
     for item in items:
@@ -139,16 +139,16 @@ def add_items(by: By, items: NewItems, source: str = "import") -> Added:
     return added
 
 
-def _tag(by: By, state: str, source: str, probability: float | None = None) -> dict[str, Any]:
+def _tag(by: ChangeContext, state: str, source: str, probability: float | None = None) -> dict[str, Any]:
     return {"state": state, "source": source, "actor": by.actor, "at": by.at, "probability": probability}
 
 
-def edit_item(by: By, number: int, content: Content) -> int | None:
+def edit_item(by: ChangeContext, number: int, content: Content) -> int | None:
     """Replace the content of an item."""
     return by.changed("edit", differing("item", number, known_item(by, number), {"content": content}))
 
 
-def set_status(by: By, number: int, status: str) -> int | None:
+def set_status(by: ChangeContext, number: int, status: str) -> int | None:
     """Set the status of an item to "waiting", "done" or "removed", and end its lease."""
     before = known_item(by, number)
     if before["status"] == status:
@@ -160,7 +160,7 @@ def set_status(by: By, number: int, status: str) -> int | None:
 
 
 def set_tag(
-    by: By, number: int, label: Name, state: str | None, probability: Probability | None = None
+    by: ChangeContext, number: int, label: Name, state: str | None, probability: Probability | None = None
 ) -> int | None:
     """Set whether an item has a label ("present"), does not have it ("rejected"), or is undecided (None).
 
@@ -173,12 +173,12 @@ def set_tag(
     before = current(by.db, "tag", key)
     if (before and before["state"]) == state:
         return None
-    source = "person" if probability is None else "accepted"
+    source = "user" if probability is None else "accepted"
     after = None if state is None else _tag(by, state, source, probability)
     return by.append(_TAG_KINDS[state], [("tag", key, before, after)])
 
 
-def accept(by: By, number: int, sure: Sequence[tuple[str, float]]) -> None:
+def accept(by: ChangeContext, number: int, sure: Sequence[tuple[str, float]]) -> None:
     """Add automatic tags to a waiting item, except for tags that a user has set and leased items."""
     free = (
         "SELECT 1 FROM items WHERE id = ? AND status = 'waiting' AND NOT EXISTS "
@@ -192,7 +192,7 @@ def accept(by: By, number: int, sure: Sequence[tuple[str, float]]) -> None:
 
 
 def change_label(
-    by: By, number: int, name: Name | None = None, description: Description | None = None
+    by: ChangeContext, number: int, name: Name | None = None, description: Description | None = None
 ) -> int | None:
     """Change the name or the description of a label."""
     before = known(by, "label", number)
@@ -205,11 +205,11 @@ def change_label(
     return by.changed(kind, differing("label", number, before, after))
 
 
-def merge_labels(by: By, number: int, into: Number) -> int:
+def merge_labels(by: ChangeContext, number: int, into: Number) -> int:
     """Merge a label into another one: its tags move there. A tag wins over a rejection."""
     known(by, "label", into)
     if number == into:
-        raise DeskError("A label cannot be merged with itself.")
+        raise ServerError("A label cannot be merged with itself.")
     changes = _without_label(by, number)
     for _, (item, _), own, _ in [change for change in changes if change[0] == "tag"]:
         other = current(by.db, "tag", [item, into])
@@ -218,19 +218,19 @@ def merge_labels(by: By, number: int, into: Number) -> int:
     return by.append("merge", changes)
 
 
-def delete_label(by: By, number: int) -> int:
+def delete_label(by: ChangeContext, number: int) -> int:
     """Delete a label and all its tags; undoing the change restores both."""
     return by.append("delete", _without_label(by, number))
 
 
-def _without_label(by: By, number: int) -> list[Change]:
+def _without_label(by: ChangeContext, number: int) -> list[Change]:
     known(by, "label", number)
     keys = [[item, number] for (item,) in by.db.execute("SELECT item FROM tags WHERE label = ?", (number,))]
     removed: list[Change] = [("tag", key, current(by.db, "tag", key), None) for key in keys]
     return [*removed, ("label", number, {"deleted": 0}, {"deleted": 1})]
 
 
-def undo_last(by: By) -> int:
+def undo_last(by: ChangeContext) -> int:
     """Undo the user's last change that is not undone yet."""
     row = by.one(
         "SELECT seq FROM journal WHERE actor = ? AND undone_by IS NULL AND changes <> '[]' "
@@ -242,7 +242,7 @@ def undo_last(by: By) -> int:
     return undo(by, row["seq"])
 
 
-def forget_item(by: By, number: int) -> int:
+def forget_item(by: ChangeContext, number: int) -> int:
     """Erase an item from journal and tables; model snapshots and deleted bytes are erased later.
 
     Forgetting the same item again returns the same change.
@@ -264,7 +264,7 @@ def forget_item(by: By, number: int) -> int:
     return seq
 
 
-def _remains(by: By, states: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _remains(by: ChangeContext, states: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield what a model that has learned an item keeps of it until the next model is fitted."""
     if not any(state.get("status") == "done" for state in states):
         return
@@ -285,7 +285,7 @@ def _is_number(cell: Any) -> bool:
     return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
-def lease(by: By, number: int) -> float:
+def lease(by: ChangeContext, number: int) -> float:
     """Reserve an item for the user for ten minutes; return the end of the lease."""
     known_item(by, number)
     until = by.at + LEASE_SECONDS
@@ -293,7 +293,7 @@ def lease(by: By, number: int) -> float:
     return until
 
 
-def lease_first(by: By, order: Sequence[int], skip: Sequence[int]) -> int | None:
+def lease_first(by: ChangeContext, order: Sequence[int], skip: Sequence[int]) -> int | None:
     """Lease the first free waiting item of an order; items that the order lacks come last."""
     free = (
         "SELECT id FROM items WHERE status = 'waiting' AND id NOT IN "
@@ -310,7 +310,7 @@ def lease_first(by: By, order: Sequence[int], skip: Sequence[int]) -> int | None
     return int(row["id"])
 
 
-def release(by: By, number: int) -> None:
+def release(by: ChangeContext, number: int) -> None:
     """End the lease of an item."""
     known_item(by, number)
     by.db.execute("DELETE FROM leases WHERE item = ?", (number,))

@@ -14,42 +14,42 @@ from typing import Any
 
 from simlabel.server import _views as views
 from simlabel.server._changes import accept, forget_item
-from simlabel.server._following import Follower
-from simlabel.server._journal import By, position_of
+from simlabel.server._journal import ChangeContext, position_of
 from simlabel.server._model import why
-from simlabel.server._people import People, Person
 from simlabel.server._predicting import Predictor
-from simlabel.server._schema import Places, locked
-from simlabel.server._store import DeskStore
+from simlabel.server._schema import StorePaths, locked
+from simlabel.server._store import ServerStore
 from simlabel.server._transfer import Imports
 from simlabel.server._types import Conflict, Limit, Name, NotFound, View
+from simlabel.server._updater import ModelUpdater
+from simlabel.server._users import User, UserStore
 
-_KEPT_ANSWERS = 86400.0  # seconds for which a repeated request gets the first answer
+_ANSWER_CACHE_SECONDS = 86400.0  # seconds for which a repeated request gets the first answer
 _SHOWN = 8  # suggestions of an item
 _FAINT = 0.05  # probability below which nothing is suggested
 _PAGE = 200
 
 
 @dataclass(frozen=True)
-class Once:
+class IdempotentRequest:
     """An idempotent request: digests of its key and of its content, from which neither can be read."""
 
     key: str
     digest: str
 
     @classmethod
-    def of(cls, key: str, *request: bytes) -> Once:
+    def of(cls, key: str, *request: bytes) -> IdempotentRequest:
         """Create one from the key and the parts of the request: method, path, query and body."""
         return cls(_digest(key.encode()), _digest(*request))
 
-    def with_body(self, digest: bytes) -> Once:
+    def with_body(self, digest: bytes) -> IdempotentRequest:
         """Return a copy that includes the digest of a streamed body."""
-        return Once.of(self.key, self.digest.encode(), digest)
+        return IdempotentRequest.of(self.key, self.digest.encode(), digest)
 
-    def answered(self, by: By, make: Callable[[], Any]) -> Any:
+    def answered(self, by: ChangeContext, make: Callable[[], Any]) -> Any:
         """Return the stored answer of the first request; if there is none, make the change and store it."""
         query = "SELECT digest, body FROM answers WHERE actor = ? AND key = ? AND at >= ?"
-        row = by.one(query, by.actor, self.key, by.at - _KEPT_ANSWERS)
+        row = by.one(query, by.actor, self.key, by.at - _ANSWER_CACHE_SECONDS)
         if row is None:
             return self._store(by, make())
         if row["body"] is None:
@@ -60,8 +60,8 @@ class Once:
             raise Conflict("This idempotency key was used for another request: use a new key for each.")
         return json.loads(row["body"])
 
-    def _store(self, by: By, answer: Any) -> Any:
-        if by.db.execute("DELETE FROM answers WHERE at < ?", (by.at - _KEPT_ANSWERS,)).rowcount:
+    def _store(self, by: ChangeContext, answer: Any) -> Any:
+        if by.db.execute("DELETE FROM answers WHERE at < ?", (by.at - _ANSWER_CACHE_SECONDS,)).rowcount:
             by.db.execute("DELETE FROM answered WHERE answer NOT IN (SELECT id FROM answers)")
         values = (by.actor, self.key, self.digest, json.dumps(answer, default=vars), by.at)
         query = "INSERT INTO answers (actor, key, digest, body, at) VALUES (?, ?, ?, ?, ?)"
@@ -71,54 +71,56 @@ class Once:
         return answer
 
 
-class Desk:
+class TaggingServer:
     """An open folder with its threads and processes."""
 
     def __init__(self, path: str | os.PathLike[str], accept_above: float | None = None) -> None:
-        self.places, self.accept_above = Places.of(path), accept_above
+        self.places, self.accept_above = StorePaths.of(path), accept_above
         self._lock = locked(self.places.store)
         try:
-            self.store = DeskStore(self.places)
+            self.store = ServerStore(self.places)
             if not self.store.read_only:
                 self.places.make()
         except BaseException:
             self._lock.close()
             raise
-        self.people = People(self.store)
+        self.people = UserStore(self.store)
         self.predictor = Predictor(self.store, self.learns_first_model)
-        self.follower = Follower(self.store, self.predictor, self._accept)
-        self.imports = Imports(self.store, self.follower.notice)
+        self.updater = ModelUpdater(self.store, self.predictor, self._accept)
+        self.imports = Imports(self.store, self.updater.notice)
 
     def start(self) -> None:
         """Start training and resume imports."""
-        self.follower.start()
+        self.updater.start()
         self.imports.start()
 
     def close(self) -> None:
         """Close all parts in order."""
-        for part in (self.imports, self.follower, self.predictor, self.store, self._lock):
+        for part in (self.imports, self.updater, self.predictor, self.store, self._lock):
             part.close()
 
-    def change(self, person: Person, make: Callable[[By], Any], once: Once | None = None) -> Future[Any]:
+    def change(
+        self, user: User, make: Callable[[ChangeContext], Any], once: IdempotentRequest | None = None
+    ) -> Future[Any]:
         """Make a change; the future has its result once it is on disk."""
 
         def work(db: sqlite3.Connection) -> Any:
-            by = By(db, person.name, self.store.clock(), person.role)
+            by = ChangeContext(db, user.name, self.store.clock(), user.role)
             return make(by) if once is None else once.answered(by, lambda: make(by))
 
         done = self.store.write(work)
         done.add_done_callback(lambda _: self.predictor.notice())
-        done.add_done_callback(lambda _: self.follower.notice())
+        done.add_done_callback(lambda _: self.updater.notice())
         return done
 
-    def forget(self, person: Person, number: int, seconds: float) -> dict[str, Any]:
+    def forget(self, user: User, number: int, seconds: float) -> dict[str, Any]:
         """Forget an item; return whether all traces were erased within some seconds, else what remains.
 
         Numbers, dates and column names are erased with the next model, whose fit starts at once.
         """
-        self.change(person, lambda by: forget_item(by, number)).result()
+        self.change(user, lambda by: forget_item(by, number)).result()
         query = "SELECT erased, remains FROM forgotten WHERE item = ?"
-        self.follower.wait_for(lambda: bool(self.store.rows(query, number)[0]["erased"]), seconds)
+        self.updater.wait_for(lambda: bool(self.store.rows(query, number)[0]["erased"]), seconds)
         (row,) = self.store.rows(query, number)
         return {"erased": bool(row["erased"]), "remains": [] if row["erased"] else json.loads(row["remains"])}
 
@@ -127,7 +129,7 @@ class Desk:
         problems = self.store.problems()
         if self.store.clock.behind > 60:
             problems.append(f"The system clock is {self.store.clock.behind:.0f} s behind the journal.")
-        if self.follower.state["problem"]:
+        if self.updater.state["problem"]:
             problems.append("The model could not be updated: see GET /api/status.")
         return problems
 
@@ -138,8 +140,8 @@ class Desk:
         limit = _SHOWN + max(len(item["tags"]) for item in items)
         found = self.predictor.suggest([item["content"] for item in items], limit, _FAINT).result().results
         for item, suggested in zip(items, found, strict=True):
-            settled = {tag["label"] for tag in item["tags"]}
-            item["suggestions"] = [one for one in suggested if one["label"] not in settled][:_SHOWN]
+            imputed = {tag["label"] for tag in item["tags"]}
+            item["suggestions"] = [one for one in suggested if one["label"] not in imputed][:_SHOWN]
         return items
 
     def item(self, number: int) -> View:
@@ -148,12 +150,12 @@ class Desk:
 
     def queue(self, limit: Limit = 20) -> list[View]:
         """Return waiting items with suggestions, the most useful first."""
-        order = self.follower.insights["order"]
+        order = self.updater.insights["order"]
         return self.with_suggestions(self.store.read(views.waiting_items, order, limit))
 
     def labels(self) -> list[View]:
         """Return all labels with their frequency and leave-one-out F1."""
-        quality = self.follower.insights["quality"] or {}
+        quality = self.updater.insights["quality"] or {}
         return self.store.read(views.label_views, quality.get("by_label", {}))
 
     def explain(self, number: int, label: Name) -> View:
@@ -162,14 +164,14 @@ class Desk:
 
         model = self.predictor.current().model
         content = self.store.read(views.item_view, number)["content"]
-        numbers = {name: key for key, name in self.store.remembered(views.label_names).items()}
+        numbers = {name: key for key, name in self.store.cached_query(views.label_names).items()}
         found = why(model, content, numbers.get(label, 0))
         if found is None:
             raise NotFound(f"The model does not know the label {label!r}: no item that is done has it.")
-        telling, items = [word["term"] for word in found["words"]], []
+        salient, items = [word["term"] for word in found["words"]], []
         for one in found["items"]:
             for view in self.store.read(views.item_views, [one["item"]] if one["item"] != number else []):
-                shared = shared_words(content, view["content"], telling)
+                shared = shared_words(content, view["content"], salient)
                 items.append(one | {"title": view["title"], "shared": shared})
         return found | {"label": label, "items": items}
 
@@ -184,7 +186,7 @@ class Desk:
 
         Tags that were changed since the measurement are skipped.
         """
-        insights, found = self.follower.insights, list[View]()
+        insights, found = self.updater.insights, list[View]()
         with self.store.reading() as db:
             names = views.label_names(db)
             for one in insights["suspicious"]:
@@ -199,26 +201,26 @@ class Desk:
         """Return leave-one-out metrics, calibration, and recent changes."""
         with self.store.reading() as db:
             over_time, week = views.quality_over_time(db, 200), views.week(db, self.store.clock())
-        return {"now": self.follower.insights["quality"], "over_time": over_time, "week": week}
+        return {"now": self.updater.insights["quality"], "over_time": over_time, "week": week}
 
     def learns_first_model(self) -> bool:
         """Return whether there is no model yet, but imports or done items will give one."""
         if self.predictor.published is not None or self.store.read_only:
             return False
-        position, imports, enough = self.store.remembered(views.prospects)
-        return imports or (enough and position > self.follower.state["position"])
+        position, imports, enough = self.store.cached_query(views.prospects)
+        return imports or (enough and position > self.updater.state["position"])
 
     def retune(self) -> bool:
         """Select all parameters of the model again; the old model answers meanwhile."""
         self.predictor.current()
-        return self.follower.retune()
+        return self.updater.retune()
 
     def status(self) -> dict[str, Any]:
         """Return the state of the server and what it is doing."""
         with self.store.reading() as db:
             items, position = views.counts(db), position_of(db)
             (erasing,) = db.execute("SELECT count(*) FROM forgotten WHERE NOT erased").fetchone()
-        state = dict(self.follower.state)
+        state = dict(self.updater.state)
         return {
             "items": items,
             "position": position,
@@ -233,7 +235,7 @@ class Desk:
 
     def _accept(self) -> None:
         """If `accept_above` is set, add sufficiently probable suggestions to waiting items, once per item."""
-        last, person = 0, Person("simlabel", "tagging")
+        last, user = 0, User("simlabel", "tagging")
         query = (
             "SELECT id FROM items WHERE status = 'waiting' AND NOT automatic AND id > ? ORDER BY id LIMIT ?"
         )
@@ -247,7 +249,7 @@ class Desk:
                 pairs = [(one["label"], one["probability"]) for one in item["suggestions"]]
                 sure = [pair for pair in pairs if pair[1] >= self.accept_above]
                 if sure:
-                    self.change(person, partial(accept, number=item["id"], sure=sure)).result()
+                    self.change(user, partial(accept, number=item["id"], sure=sure)).result()
 
 
 def _digest(*parts: bytes) -> str:

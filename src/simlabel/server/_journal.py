@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from simlabel.server._types import ROLES, Conflict, NotAllowed, NotFound, Role
+from simlabel.server._types import ROLES, Conflict, Forbidden, NotFound, Role
 
 Fields = dict[str, Any] | None
 Change = tuple[str, Any, Fields, Fields]
@@ -27,7 +27,7 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True)
-class By:
+class ChangeContext:
     """The author, time and role of a change, and the connection that it is written with.
 
     Attributes
@@ -77,9 +77,9 @@ class By:
         return found.lastrowid
 
     def check_role(self, needed: Role) -> None:
-        """Raise `NotAllowed` if the author's role does not include the needed one."""
+        """Raise `Forbidden` if the author's role does not include the needed one."""
         if ROLES.index(self.role) < ROLES.index(needed):
-            raise NotAllowed(f"This needs the role {needed}, but {self.actor} has the role {self.role}.")
+            raise Forbidden(f"This needs the role {needed}, but {self.actor} has the role {self.role}.")
 
     def check_lease(self, item: int) -> None:
         """Raise `Conflict` if another user has a lease on an item."""
@@ -164,7 +164,7 @@ def current(db: sqlite3.Connection, what: str, key: Any) -> Fields:
     return {name: json.loads(row[name]) if name == "content" else row[name] for name in _COLUMNS[what]}
 
 
-def known(by: By, what: str, key: Any) -> dict[str, Any]:
+def known(by: ChangeContext, what: str, key: Any) -> dict[str, Any]:
     """Return the current fields of an object; raise `NotFound` if it does not exist or was removed."""
     found = current(by.db, what, key)
     if not found or found.get("deleted") or found.get("revoked") or found.get("status") == "removed":
@@ -181,7 +181,7 @@ def differing(what: str, key: Any, before: Fields, after: dict[str, Any]) -> lis
     return [(what, key, *pair)] if names else []
 
 
-def undo(by: By, number: int) -> int:
+def undo(by: ChangeContext, number: int) -> int:
     """Undo a change. Raise `Conflict` if one of its fields has been changed since."""
     row = by.one("SELECT kind, changes, undone_by FROM journal WHERE seq = ?", number)
     if row is None:
@@ -202,7 +202,7 @@ def undo(by: By, number: int) -> int:
     return by.append("undo", changes, number)
 
 
-def _check_tags(by: By, number: int, changes: list[Change]) -> None:
+def _check_tags(by: ChangeContext, number: int, changes: list[Change]) -> None:
     """Refuse to restore tags whose label does not exist and is not restored with them."""
     restored = {key for what, key, _, after in changes if what == "label" and after}
     tags = [key for what, key, _, after in changes if what == "tag" and after]
@@ -211,7 +211,7 @@ def _check_tags(by: By, number: int, changes: list[Change]) -> None:
             raise Conflict(f"The label of change {number} was deleted since: undo the deletion first.")
 
 
-def _check_label(by: By, key: int, after: Fields) -> None:
+def _check_label(by: ChangeContext, key: int, after: Fields) -> None:
     """Refuse to remove a label that is in use, and to restore one whose name is taken."""
     if after is None and by.one("SELECT 1 FROM tags WHERE label = ?", key):
         raise Conflict(f"Label {key} is in use: delete it instead.")

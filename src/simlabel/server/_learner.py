@@ -18,15 +18,15 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from simlabel._utils.progress import heard_by
+from simlabel._utils.progress import report_progress_to
 from simlabel.server._model import Changes, changes_since, fit_model, insights, load_model, update_model
-from simlabel.server._schema import Places, read_connection
+from simlabel.server._schema import StorePaths, read_connection
 
 if TYPE_CHECKING:
     from simlabel import Tagger
 
 Answer = dict[str, Any]
-Progress = Callable[[int, int | None, str], None]
+LearnerProgress = Callable[[int, int | None, str], None]
 _REST = 1.0  # maximum pause in seconds between updates; pending updates cover the changes meanwhile
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _ENVIRONMENT["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the default pool reserves 1 GiB of address space
@@ -64,14 +64,14 @@ class LearnerError(Exception):
 class Child:
     """A learning process, which handles one request at a time."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: StorePaths) -> None:
         self._process = start_child(_MAIN, places.store, places.models)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._orders, self._answers = self._process.stdin, self._process.stdout
         self._lock = threading.Lock()
 
-    def ask(self, what: str, progress: Progress = lambda *_: None, **order: Any) -> Answer:
+    def ask(self, what: str, progress: LearnerProgress = lambda *_: None, **order: Any) -> Answer:
         """Call a method of the process's `Learner` and return its answer."""
         with self._lock, suppress(OSError, ValueError):  # closed pipes
             self._orders.write(json.dumps({"do": what, **order}) + "\n")
@@ -120,7 +120,7 @@ class Learner:
         time.sleep(max(0.0, self._next_update - time.monotonic()))
         started, changes = time.monotonic(), self._changes(self.position)
         known = set() if self.model is None else set(self.model.ids_.tolist())
-        if changes.lessons or known & changes.touched:
+        if changes.labeled_items or known & changes.touched:
             model = None if self.model is None else update_model(self.model, changes)
             if model is None:
                 self._fit()
@@ -138,7 +138,7 @@ class Learner:
 
     def _fit(self) -> None:
         changes = self._changes(-1)
-        self.model, self.file = fit_model(changes.lessons), None
+        self.model, self.file = fit_model(changes.labeled_items), None
         self.position = self.fitted = changes.position
 
     def insights(self, quality: bool) -> Answer:
@@ -179,7 +179,7 @@ def main() -> None:
         order = orders.get()
         what = order.pop("do")
         try:
-            with heard_by(lambda done, total, title: send({"progress": [done, total, title]})):
+            with report_progress_to(lambda done, total, title: send({"progress": [done, total, title]})):
                 send({"answer": getattr(learner, what)(**order)})
         except Exception as error:
             send({"error": f"{type(error).__name__}: {error}"[:500]})

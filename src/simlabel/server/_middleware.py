@@ -21,10 +21,10 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from simlabel.server._desk import Desk, Once
-from simlabel.server._people import LOCAL, LOOPBACK, Person, is_loopback
+from simlabel.server._desk import IdempotentRequest, TaggingServer
 from simlabel.server._predicting import asker
-from simlabel.server._types import DeskError, NotAllowed, TooMany, Unknown
+from simlabel.server._types import Forbidden, ServerError, TooManyRequests, Unauthenticated
+from simlabel.server._users import LOCAL, LOOPBACK, User, is_loopback
 
 log = logging.getLogger("simlabel.server")
 
@@ -36,12 +36,12 @@ _Key = Annotated[
     Header(description="A request repeated with the same key within a day is done once.", max_length=200),
 ]
 
-MOST_BYTES, MOST_IMPORT_BYTES = 8 << 20, 1 << 30
-_MOST_OPEN = 64 << 10  # bytes of a request without authentication
+MAX_BYTES, MAX_IMPORT_BYTES = 8 << 20, 1 << 30
+_MAX_OPEN = 64 << 10  # bytes of a request without authentication
 _SLOWEST = 20.0  # seconds between two pieces of a request, and for a small body
 _SLOWEST_RATE = 16 << 10  # bytes per second that larger bodies must reach
 _LONGEST = 60.0  # seconds for an answer
-_PER_SECOND, _BURST, _MOST_SENDERS = 300.0, 600.0, 10_000
+_PER_SECOND, _BURST, _MAX_SENDERS = 300.0, 600.0, 10_000
 _UNHURRIED = ("/api/imports", "/api/export")
 _READ = ("/", "/healthz", "/readyz", "/api/openapi.json")
 OPEN = {
@@ -65,16 +65,16 @@ _HEADERS = [
 
 
 @dataclass(frozen=True)
-class Asking:
+class RequestContext:
     """The context of a request: the server's state, the user, and the idempotency key if there is one."""
 
-    desk: Desk
-    person: Person
-    once: Once | None = None
+    desk: TaggingServer
+    user: User
+    once: IdempotentRequest | None = None
 
     async def changed(self, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """Make a change as the user; return its result once it is on disk."""
-        work = self.desk.change(self.person, lambda by: make(by, *given, **named), self.once)
+        work = self.desk.change(self.user, lambda by: make(by, *given, **named), self.once)
         return await asyncio.wrap_future(work)
 
 
@@ -83,14 +83,14 @@ def as_json(answer: Any) -> Response:
     return Response(json.dumps(answer), media_type="application/json")
 
 
-async def identified(desk: Desk, request: Request) -> Person:
+async def authenticate(desk: TaggingServer, request: Request) -> User:
     """Return the user who sends a request.
 
     Raises
     ------
     Unknown
         If the credentials are missing or unknown.
-    NotAllowed
+    Forbidden
         If the request comes from another site, or from another machine while there are no tokens.
     """
     check_site(request)
@@ -98,33 +98,35 @@ async def identified(desk: Desk, request: Request) -> Person:
     if token is not None:
         return await asyncio.to_thread(desk.people.by_token, token)
     if cookie is not None:
-        person = await asyncio.to_thread(desk.people.by_session, cookie)
-        given, expected = request.headers.get("x-csrf-token", ""), person.csrf or ""
+        user = await asyncio.to_thread(desk.people.by_session, cookie)
+        given, expected = request.headers.get("x-csrf-token", ""), user.csrf or ""
         if request.method not in _SAFE and not hmac.compare_digest(given.encode(), expected.encode()):
-            raise NotAllowed("Changes of a session need the header X-CSRF-Token: see GET /api/session.")
-        if person.name == LOCAL.name:
+            raise Forbidden("Changes of a session need the header X-CSRF-Token: see GET /api/session.")
+        if user.name == LOCAL.name:
             check_local(request)
-        return person
+        return user
     if desk.people.needed:
         raise _no_credentials()
     check_local(request)
     return LOCAL
 
 
-def _no_credentials() -> Unknown:
-    return Unknown("The request has no credentials: send a token (Authorization: Bearer ...), or sign in.")
+def _no_credentials() -> Unauthenticated:
+    return Unauthenticated(
+        "The request has no credentials: send a token (Authorization: Bearer ...), or sign in."
+    )
 
 
-def person_of(request: Request) -> Person:
+def current_user(request: Request) -> User:
     """Return the user that the middleware has authenticated."""
-    person: Person | None = getattr(request.state, "person", None)
-    if person is None:
+    user: User | None = getattr(request.state, "user", None)
+    if user is None:
         raise _no_credentials()
-    return person
+    return user
 
 
 def check_local(request: Request) -> None:
-    """Raise `NotAllowed` unless a request comes from this machine, by the address of the socket.
+    """Raise `Forbidden` unless a request comes from this machine, by the address of the socket.
 
     Headers only make it stricter: proxy headers are refused, and the Host header must name this machine, so
     that the domain name of another site cannot lead here (DNS rebinding).
@@ -132,18 +134,18 @@ def check_local(request: Request) -> None:
     local = is_loopback(request.client.host if request.client else "")
     local = local and not any(name in request.headers for name in _FORWARDED)
     if not local or _parts(f"//{request.headers.get('host', '')}").hostname not in LOOPBACK:
-        raise NotAllowed(
+        raise Forbidden(
             "A server without tokens answers requests from its own machine to localhost only: create a "
             "token to use it from elsewhere."
         )
 
 
 def check_site(request: Request) -> None:
-    """Raise `NotAllowed` if the page of another site sends a change."""
+    """Raise `Forbidden` if the page of another site sends a change."""
     origin, host = request.headers.get("origin"), request.headers.get("host", "")
     other = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
     if request.method not in _SAFE and (other or (origin is not None and _parts(origin).netloc != host)):
-        raise NotAllowed("Changes are accepted from this server's own page and from programs only.")
+        raise Forbidden("Changes are accepted from this server's own page and from programs only.")
 
 
 def _parts(address: str) -> SplitResult:
@@ -162,41 +164,43 @@ def _token(request: Request) -> str | None:
         try:
             return base64.b64decode(value, validate=True).decode().partition(":")[2]
         except (binascii.Error, UnicodeDecodeError):
-            raise Unknown("The header Authorization is not valid base64: send Bearer TOKEN.") from None
+            raise Unauthenticated(
+                "The header Authorization is not valid base64: send Bearer TOKEN."
+            ) from None
     return value.strip() if kind.lower() == "bearer" else None
 
 
-def _allowed(role: str, streamed: bool = False) -> Callable[..., Awaitable[Asking]]:
+def _allowed(role: str, streamed: bool = False) -> Callable[..., Awaitable[RequestContext]]:
     """Return the dependency that checks the user's role.
 
     If the body is `streamed`, the route adds its digest to the idempotency key.
     """
 
     async def check(
-        request: Request, person: Annotated[Person, Depends(person_of)], idempotency_key: _Key = None
-    ) -> Asking:
-        if not person.may(role):
-            raise NotAllowed(f"This needs a token for {role}; {person.name} has one for {person.role}.")
+        request: Request, user: Annotated[User, Depends(current_user)], idempotency_key: _Key = None
+    ) -> RequestContext:
+        if not user.may(role):
+            raise Forbidden(f"This needs a token for {role}; {user.name} has one for {user.role}.")
         once = None
         if idempotency_key is not None:
             sent = request.method.encode(), request.url.path.encode(), request.url.query.encode()
-            once = Once.of(idempotency_key, *sent, b"" if streamed else await request.body())
-        return Asking(request.app.state.desk, person, once)
+            once = IdempotentRequest.of(idempotency_key, *sent, b"" if streamed else await request.body())
+        return RequestContext(request.app.state.desk, user, once)
 
     return check
 
 
-async def _reading(request: Request, person: Annotated[Person, Depends(person_of)]) -> Asking:
-    return Asking(request.app.state.desk, person)
+async def _reading(request: Request, user: Annotated[User, Depends(current_user)]) -> RequestContext:
+    return RequestContext(request.app.state.desk, user)
 
 
-Reader = Annotated[Asking, Depends(_reading)]
-Tagging = Annotated[Asking, Depends(_allowed("tagging"))]
-Admin = Annotated[Asking, Depends(_allowed("administration"))]
-Importing = Annotated[Asking, Depends(_allowed("administration", streamed=True))]
+Reader = Annotated[RequestContext, Depends(_reading)]
+Tagging = Annotated[RequestContext, Depends(_allowed("tagging"))]
+Admin = Annotated[RequestContext, Depends(_allowed("administration"))]
+Importing = Annotated[RequestContext, Depends(_allowed("administration", streamed=True))]
 
 
-class _Refused(DeskError, status=400):
+class _Refused(ServerError, status=400):
     """The request is not passed on."""
 
     def __init__(self, status: int, detail: str) -> None:
@@ -204,7 +208,7 @@ class _Refused(DeskError, status=400):
         self.status = status
 
 
-class _Gone(DeskError, status=400):
+class _Gone(ServerError, status=400):
     """The client closed the connection before its request was complete."""
 
 
@@ -215,7 +219,7 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
     return Response(body, status, headers, "application/problem+json")
 
 
-class Rates:
+class RateLimiter:
     """The rate limit of each sender: a token bucket with `_PER_SECOND` requests and bursts of `_BURST`."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -226,30 +230,30 @@ class Rates:
         return len(self._left)
 
     def take(self, sender: str) -> None:
-        """Count a request; raise `TooMany` if the sender is over the limit."""
+        """Count a request; raise `TooManyRequests` if the sender is over the limit."""
         now = self._clock()
-        if sender not in self._left and len(self._left) >= _MOST_SENDERS and not self._room(now):
+        if sender not in self._left and len(self._left) >= _MAX_SENDERS and not self._room(now):
             sender = ""  # further senders share one limit
         left, at = self._left.get(sender, (_BURST, now))
         left = min(_BURST, left + (now - at) * _PER_SECOND)
         self._left[sender] = (left - 1 if left >= 1 else left, now)
         if left < 1:
-            raise TooMany("Too many requests: wait a second, and send fewer.")
+            raise TooManyRequests("Too many requests: wait a second, and send fewer.")
 
     def _room(self, now: float) -> bool:
         """Remove senders with full buckets, at most once a second; return whether there is room."""
         if now - self._swept > 1:
             self._swept, since = now, now - _BURST / _PER_SECOND
             self._left = {sender: one for sender, one in self._left.items() if one[1] > since}
-        return len(self._left) < _MOST_SENDERS
+        return len(self._left) < _MAX_SENDERS
 
 
-class Gate:
+class AuthMiddleware:
     """The outermost middleware: it authenticates a request before its body is read."""
 
-    def __init__(self, app: ASGIApp, desk: Desk, registry: CollectorRegistry) -> None:
+    def __init__(self, app: ASGIApp, desk: TaggingServer, registry: CollectorRegistry) -> None:
         self.app, self._desk = app, desk
-        self._people, self._addresses = Rates(), Rates()
+        self._people, self._addresses = RateLimiter(), RateLimiter()
         labels = ["method", "route", "status"]
         self._requests = Counter("simlabel_requests", "Requests answered", labels, registry=registry)
         words = "Time to an answer"
@@ -270,7 +274,7 @@ class Gate:
 
         try:
             await self._pass_on(scope, receive, answer)
-        except DeskError as refused:
+        except ServerError as refused:
             if not status[0] and not isinstance(refused, _Gone):
                 headers = {**refused.headers, "connection": "close"}
                 await problem(refused.status, str(refused), headers)(scope, receive, answer)
@@ -287,12 +291,12 @@ class Gate:
             raise _Refused(400, "Send Content-Length or Transfer-Encoding, not both.")
         large = scope["path"] == "/api/imports"
         try:
-            person = await self._person(scope)
-        except DeskError as refused:
-            if not isinstance(refused, TooMany):
-                await _drain(_limited(receive, MOST_BYTES))  # clients read the answer after sending the body
+            user = await self._person(scope)
+        except ServerError as refused:
+            if not isinstance(refused, TooManyRequests):
+                await _drain(_limited(receive, MAX_BYTES))  # clients read the answer after sending the body
             raise
-        most = _MOST_OPEN if person is None else MOST_IMPORT_BYTES if large else MOST_BYTES
+        most = _MAX_OPEN if user is None else MAX_IMPORT_BYTES if large else MAX_BYTES
         body, length = _limited(receive, most), headers.get("content-length", "")
         if length.isdigit() and (len(length) > 15 or int(length) > most):
             await _drain(body)  # raises an error at its end
@@ -305,26 +309,26 @@ class Gate:
                 503, f"The answer took longer than {_LONGEST:.0f} s: send a smaller request."
             ) from None
 
-    async def _person(self, scope: Scope) -> Person | None:
+    async def _person(self, scope: Scope) -> User | None:
         """Return the user who sends a request, or None if it needs no authentication.
 
         Rate limits apply to users; to addresses if the user is unknown.
         """
-        person, method, path = None, scope["method"], scope["path"]
+        user, method, path = None, scope["method"], scope["path"]
         try:
             if not (
                 path in OPEN.get(method, ()) or (method in ("GET", "HEAD") and path.startswith("/static/"))
             ):
-                person = await identified(self._desk, Request(scope))
+                user = await authenticate(self._desk, Request(scope))
         finally:
-            if person is None or person.name == LOCAL.name:
+            if user is None or user.name == LOCAL.name:
                 self._addresses.take(network_of((scope.get("client") or ("",))[0]))
             else:
-                self._people.take(person.name)
-        if person is not None:
-            scope.setdefault("state", {})["person"] = person
-            asker.set(person.name)
-        return person
+                self._people.take(user.name)
+        if user is not None:
+            scope.setdefault("state", {})["user"] = user
+            asker.set(user.name)
+        return user
 
 
 def network_of(client: str) -> str:

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlabel.server._journal import position_of
-from simlabel.server._store import DeskStore
+from simlabel.server._store import ServerStore
 from simlabel.server._types import StoreError
 
 if TYPE_CHECKING:
     from simlabel import Tagger
-    from simlabel.model import Notes, Outputs
+    from simlabel.model import Outputs, PendingRows
 
 FEWEST = 2  # done items that a model needs
-_NEW, _MOST = 32, 256  # pending items that are added at once, and in total: the newest
+_NEW, _MAX = 32, 256  # pending items that are added at once, and in total: the newest
 _PART = "i.id IN (SELECT id FROM items WHERE {} ORDER BY revision DESC LIMIT ?)"
 _NOT_DONE = "status = 'waiting' AND EXISTS (SELECT 1 FROM tags WHERE item = items.id)"
 _TOUCHED = "SELECT id FROM items WHERE revision > ?1 UNION SELECT item FROM forgotten WHERE seq > ?1"
@@ -35,7 +35,7 @@ _ITEMS, _WORDS = 5, 8  # in an explanation
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LabeledItem:
     """An item as a training row; if it is not `done`, its labels that are in neither set are unknown."""
 
     item: int
@@ -52,10 +52,10 @@ class Changes:
 
     position: int
     touched: frozenset[int]
-    lessons: tuple[Lesson, ...]
+    labeled_items: tuple[LabeledItem, ...]
 
 
-def lessons_where(db: sqlite3.Connection, where: str, *values: int) -> list[Lesson]:
+def lessons_where(db: sqlite3.Connection, where: str, *values: int) -> list[LabeledItem]:
     """Return the items `i` that satisfy a condition and are not removed."""
     states: dict[int, dict[str, set[str]]] = {}
     tags = "SELECT t.item, t.label, t.state FROM tags t JOIN items i ON i.id = t.item WHERE "
@@ -66,7 +66,7 @@ def lessons_where(db: sqlite3.Connection, where: str, *values: int) -> list[Less
     for item, revision, content, status in db.execute(query + where, values):
         sets = states.get(item, {"present": (), "rejected": ()})
         pair = frozenset(sets["present"]), frozenset(sets["rejected"])
-        found.append(Lesson(item, revision, json.loads(content), *pair, status == "done"))
+        found.append(LabeledItem(item, revision, json.loads(content), *pair, status == "done"))
     return found
 
 
@@ -74,16 +74,16 @@ def changes_since(db: sqlite3.Connection, position: int) -> Changes:
     """Return the changes after a journal position (all for -1). Only done items are training rows.
 
     The tags of waiting items are incomplete, and learned influence uses dependencies between labels: waiting
-    items count as pending updates until they are done (`Beside`).
+    items count as pending updates until they are done (`PendingUpdates`).
     """
     db.execute("BEGIN")
     try:
         now = position_of(db)
         touched = frozenset(item for (item,) in db.execute(_TOUCHED, (position,)))
-        lessons = lessons_where(db, "i.status = 'done' AND i.revision > ?", position)
+        labeled_items = lessons_where(db, "i.status = 'done' AND i.revision > ?", position)
     finally:
         db.execute("ROLLBACK")
-    return Changes(now, touched, tuple(lessons))
+    return Changes(now, touched, tuple(labeled_items))
 
 
 def as_rows(contents: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
@@ -91,9 +91,13 @@ def as_rows(contents: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[
     return [{name: content.get(name) for name in columns} for content in contents]
 
 
-def _training_data(lessons: Sequence[Lesson], columns: Sequence[str]) -> dict[str, Any]:
-    rows = as_rows([lesson.content for lesson in lessons], columns)
-    return {"X": rows, "y": [set(one.labels) for one in lessons], "ids": [one.item for one in lessons]}
+def _training_data(labeled_items: Sequence[LabeledItem], columns: Sequence[str]) -> dict[str, Any]:
+    rows = as_rows([labeled_item.content for labeled_item in labeled_items], columns)
+    return {
+        "X": rows,
+        "y": [set(one.labels) for one in labeled_items],
+        "ids": [one.item for one in labeled_items],
+    }
 
 
 def load_model(file: Path) -> Tagger:
@@ -113,32 +117,38 @@ def load_model(file: Path) -> Tagger:
     return model
 
 
-def fit_model(lessons: Sequence[Lesson]) -> Tagger | None:
+def fit_model(labeled_items: Sequence[LabeledItem]) -> Tagger | None:
     """Fit a model with automatic parameters; return None if there are too few items."""
-    columns = list(dict.fromkeys(name for lesson in lessons for name in lesson.content))
-    if len(lessons) < FEWEST or not columns or not any(lesson.labels for lesson in lessons):
+    columns = list(dict.fromkeys(name for labeled_item in labeled_items for name in labeled_item.content))
+    if (
+        len(labeled_items) < FEWEST
+        or not columns
+        or not any(labeled_item.labels for labeled_item in labeled_items)
+    ):
         return None
     from simlabel import Tagger  # here: the server starts without it
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Tagger(n_jobs=1).fit(**_training_data(lessons, columns))
+        return Tagger(n_jobs=1).fit(**_training_data(labeled_items, columns))
 
 
 def update_model(model: Tagger, changes: Changes) -> Tagger | None:
     """Update a model with its parameters fixed; return None if none of its rows would remain."""
     known = set(model.ids_.tolist())
-    gone = sorted(known & changes.touched)
-    if len(gone) == len(known):
+    removed = sorted(known & changes.touched)
+    if len(removed) == len(known):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if not changes.lessons:
-            return model.forget(gone) if gone else model
-        return model.exchange(gone, **_training_data(changes.lessons, model.feature_names_in_.tolist()))
+        if not changes.labeled_items:
+            return model.forget(removed) if removed else model
+        return model.replace_rows(
+            removed, **_training_data(changes.labeled_items, model.feature_names_in_.tolist())
+        )
 
 
-class Beside:
+class PendingUpdates:
     """The pending updates of a model: items that changed since it was trained, and items that are not done.
 
     Parameters
@@ -148,56 +158,56 @@ class Beside:
         change that the pending updates include.
     """
 
-    def __init__(self, store: DeskStore, model: Tagger, position: int) -> None:
+    def __init__(self, store: ServerStore, model: Tagger, position: int) -> None:
         self._store, self._model, self.position = store, model, position
         self._columns: list[str] = model.feature_names_in_.tolist()
         self._items: list[tuple[int, int]] = []  # revisions and ids of the pending items, in rising order
-        self._notes: Notes | None = None
-        self._add(store.read(lessons_where, _PART.format(_NOT_DONE), _MOST))
+        self._notes: PendingRows | None = None
+        self._add(store.read(lessons_where, _PART.format(_NOT_DONE), _MAX))
 
     def refresh(self) -> None:
         """Add the items that were changed in the store since the last call."""
-        now = self._store.remembered(position_of)
+        now = self._store.cached_query(position_of)
         if now == self.position:
             return
         with self._store.reading() as db:
-            gone = [item for (item,) in db.execute(_TOUCHED, (self.position,))]
+            removed = [item for (item,) in db.execute(_TOUCHED, (self.position,))]
             new = lessons_where(db, _PART.format("revision > ?"), self.position, _NEW)
-        self._add(new, gone)
+        self._add(new, removed)
         self.position = now
 
     def warm(self) -> None:
         """Precompute what the first pending item needs."""
-        items, notes = self._items, self._notes
-        self._add([Lesson(0, 0, {}, frozenset(), frozenset(), True)])
+        items, pending = self._items, self._notes
+        self._add([LabeledItem(0, 0, {}, frozenset(), frozenset(), True)])
         self.outputs([{}])
-        self._items, self._notes = items, notes
+        self._items, self._notes = items, pending
 
     def outputs(self, contents: Sequence[dict[str, Any]]) -> Outputs:
         """Return the model's outputs for contents, with the pending updates."""
         return self._model.outputs(as_rows(contents, self._columns), self._notes)
 
-    def _add(self, lessons: Sequence[Lesson], gone: Collection[int] = ()) -> None:
+    def _add(self, labeled_items: Sequence[LabeledItem], removed: Collection[int] = ()) -> None:
         """Add items, replacing their earlier versions, and remove those that are gone."""
         import numpy as np
 
-        from simlabel.labels import Partial
+        from simlabel.labels import PartialLabels
 
-        new = [one for one in lessons if one.done or one.labels or one.rejected]
-        replaced = {*gone, *(one.item for one in new)}
+        new = [one for one in labeled_items if one.done or one.labels or one.rejected]
+        replaced = {*removed, *(one.item for one in new)}
         remaining = [at for at, (_, item) in enumerate(self._items) if item not in replaced]
         if not new and len(remaining) == len(self._items):
             return
         items = [self._items[at] for at in remaining] + [(one.revision, one.item) for one in new]
-        notes = self._notes.part(np.array(remaining)) if self._notes is not None and remaining else None
+        pending = self._notes.part(np.array(remaining)) if self._notes is not None and remaining else None
         if new:
             rows = as_rows([one.content for one in new], self._columns)
-            y = [set(one.labels) if one.done else Partial(one.labels, one.rejected) for one in new]
-            more = self._model.noted(rows, y)
-            notes = more if notes is None else notes + more
-        newest = sorted(range(len(items)), key=items.__getitem__)[-_MOST:]
+            y = [set(one.labels) if one.done else PartialLabels(one.labels, one.rejected) for one in new]
+            more = self._model.pending_rows(rows, y)
+            pending = more if pending is None else pending + more
+        newest = sorted(range(len(items)), key=items.__getitem__)[-_MAX:]
         self._items = [items[at] for at in newest]
-        self._notes = None if notes is None else notes.part(np.array(newest))
+        self._notes = None if pending is None else pending.part(np.array(newest))
 
 
 def why(model: Tagger, content: dict[str, Any], label: int) -> dict[str, Any] | None:
@@ -212,7 +222,7 @@ def why(model: Tagger, content: dict[str, Any], label: int) -> dict[str, Any] | 
         words = frame[["column", "term", "contribution"]].to_dict("records")
     return {
         "probability": round(float(explanation.probabilities[0, column]), 4),
-        "usual": round(float(explanation.usual[column]), 4),
+        "usual": round(float(explanation.base_rate[column]), 4),
         "items": [
             {"item": int(item), "contribution": round(float(value), 6)}
             for item, value in explanation.contributors(0, column)
@@ -243,7 +253,7 @@ def _order(db: sqlite3.Connection, model: Tagger) -> list[int]:
 
 def _quality(db: sqlite3.Connection, model: Tagger) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return leave-one-out metrics, overall and per label, and the tags that contradict them."""
-    from simlabel.model.inspection import left_out_quality
+    from simlabel.model.inspection import loo_quality
 
     n_pairs = model.n_references_ * len(model.classes_)
     if n_pairs > _PAIRS or model.n_references_ < 3:
@@ -261,6 +271,6 @@ def _quality(db: sqlite3.Connection, model: Tagger) -> tuple[dict[str, Any], lis
         if (int(item), int(label)) not in rejected:
             pair = {"item": int(item), "label": int(label)}
             doubtful.append(pair | {"given": bool(given), "probability": probability})
-    found = vars(left_out_quality(frame))
+    found = vars(loo_quality(frame))
     by_label = {label: round(value, 4) for label, value in found["by_label"].items()}
     return found | {"rows": model.n_references_, "by_label": by_label}, doubtful

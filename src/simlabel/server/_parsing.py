@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 
 from simlabel.server._changes import checked_name
 from simlabel.server._learner import silent_stdout, start_child
-from simlabel.server._types import DeskError
+from simlabel.server._types import ServerError
 
 if sys.platform != "win32":
     import resource
@@ -68,7 +68,7 @@ class Part:
     problems: list[Problem]
 
 
-class Crashed(DeskError, status=400):
+class ReaderCrashed(ServerError, status=400):
     """The process that reads a table ended without an answer."""
 
 
@@ -98,12 +98,12 @@ class TableReader:
                 break  # the process ended while it wrote
             found = json.loads(line)
             if "error" in found:
-                raise DeskError(found["error"])
+                raise ServerError(found["error"])
             part = Part(**found | {"rows": [ImportedRow(**row) for row in found["rows"]]})
             upto, total = part.upto, part.total
             yield part
         if upto < total:
-            raise Crashed(_crash_message(self._process.wait(), self._seconds))
+            raise ReaderCrashed(_crash_message(self._process.wait(), self._seconds))
 
     def stop(self) -> None:
         """End the process; any thread may call this."""
@@ -124,7 +124,7 @@ def check_table(file: Path, options: ImportOptions) -> int:
 
     Raises
     ------
-    DeskError
+    ServerError
         If importing the table would fail.
     """
     with TableReader(file, options) as reader:
@@ -185,7 +185,7 @@ def read_messages(file: Path, options: ImportOptions) -> Iterator[dict[str, Any]
         yield from map(asdict, parse(file, options))
     except MemoryError:
         yield {"error": "The file needs too much memory: split it and import the parts."}
-    except DeskError as error:
+    except ServerError as error:
         yield {"error": str(error)[:300]}
 
 
@@ -198,7 +198,7 @@ def parse(file: Path, options: ImportOptions) -> Iterator[Part]:
         table = read_table(file)
     except DatasetError as error:  # the message leaves out the path, which is one of the server
         line = "" if error.line is None else f"line {error.line}: "
-        raise DeskError(f"{line}{error.message}") from None
+        raise ServerError(f"{line}{error.message}") from None
     frame, n_rows = table.frame, len(table.frame)
     _check_columns(frame.columns.tolist(), n_rows, file, options)
     given = tags = [None] * n_rows
@@ -207,7 +207,7 @@ def parse(file: Path, options: ImportOptions) -> Iterator[Part]:
         try:
             tags = label_sets(given, separator_for(given, options.separator or "auto"))
         except ValueError as error:
-            raise DeskError(f"label_column {options.label_column!r}: {error}") from None
+            raise ServerError(f"label_column {options.label_column!r}: {error}") from None
     problems = [{"row": problem.line, "problem": problem.what} for problem in table.problems]
     rows = enumerate(zip(table.records(), given, tags, strict=True), start=1)
     yield from _parts(_items(rows, options, problems), problems, n_rows)
@@ -218,10 +218,10 @@ def _check_columns(names: list[str], n_rows: int, file: Path, options: ImportOpt
     for what in ("label_column", "id_column"):
         if (name := getattr(options, what)) is not None and name not in names:
             columns = ", ".join(map(repr, names))[:200]
-            raise DeskError(f"{what}: there is no column {name!r}; the columns are {columns}.")
+            raise ServerError(f"{what}: there is no column {name!r}; the columns are {columns}.")
     size = file.stat().st_size
     if n_rows > max(_ROWS_ALWAYS, size):
-        raise DeskError(f"The file has {n_rows:,} rows, too many for {size:,} bytes: it is damaged.")
+        raise ServerError(f"The file has {n_rows:,} rows, too many for {size:,} bytes: it is damaged.")
 
 
 def _parts(
@@ -263,8 +263,8 @@ def _items(
                 _name_from_content(content, seen) if id_cell is None else checked_name(str(id_cell), "name")
             )
             if name in names:
-                raise DeskError(f"The row was skipped, because it has the same id as row {names[name]}.")
-        except DeskError as error:
+                raise ServerError(f"The row was skipped, because it has the same id as row {names[name]}.")
+        except ServerError as error:
             problems.append({"row": place, "problem": str(error)})
             yield place, None
         else:

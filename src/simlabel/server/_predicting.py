@@ -13,19 +13,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from simlabel.server._store import DeskStore
-from simlabel.server._types import Conflict, NotYet, TooLarge, TooMany, Unwritable
+from simlabel.server._store import ServerStore
+from simlabel.server._types import Conflict, NotReady, ReadOnlyError, TooLarge, TooManyRequests
 from simlabel.server._views import label_names, text_column
 
 if TYPE_CHECKING:
     from simlabel import Tagger
-    from simlabel.server._model import Beside
+    from simlabel.server._model import PendingUpdates
 
 ROWS = 64  # in one pass of the model
 _PASS = 200_000  # characters in one pass; further rows wait for the next pass
 _ROW = 200  # characters that each row counts in addition to its own
-MOST_TEXT = 2_000_000  # characters of a bounded request
-_MOST_WAITING = 4 * MOST_TEXT  # of all waiting requests of one user
+MAX_TEXT = 2_000_000  # characters of a bounded request
+_MAX_WAITING = 4 * MAX_TEXT  # of all waiting requests of one user
 _ROUND = 4  # digits of a probability
 
 Content = dict[str, Any] | str
@@ -68,7 +68,7 @@ class Request:
         return range(start, self.taken), cost
 
 
-class Turns:
+class FairQueue:
     """The waiting requests: the user with the lowest cost so far is next, with the smallest request first."""
 
     def __init__(self) -> None:
@@ -111,13 +111,15 @@ class Turns:
 
 
 def _check_size(request: Request, waiting: Sequence[Request]) -> None:
-    if request.left > MOST_TEXT:
+    if request.left > MAX_TEXT:
         raise TooLarge(
             f"The rows have {request.left:,} characters (including {_ROW} for each row), but a request may "
-            f"have at most {MOST_TEXT:,}: send them in parts."
+            f"have at most {MAX_TEXT:,}: send them in parts."
         )
-    if request.left + sum(one.left for one in waiting) > _MOST_WAITING:
-        raise TooMany(f"You have {len(waiting)} waiting requests: send the next one when one is answered.")
+    if request.left + sum(one.left for one in waiting) > _MAX_WAITING:
+        raise TooManyRequests(
+            f"You have {len(waiting)} waiting requests: send the next one when one is answered."
+        )
 
 
 @dataclass(frozen=True)
@@ -140,14 +142,14 @@ class Published:
     model: Tagger
     position: int
     file: str
-    beside: Beside
+    pending_updates: PendingUpdates
 
     def warm(self) -> None:
         """Precompute what the first prediction needs, so that no request waits for it."""
-        self.model.make_ready()
+        self.model.warm_up()
         for n in (1, ROWS):
-            self.beside.outputs([{}] * n)
-        self.beside.warm()
+            self.pending_updates.outputs([{}] * n)
+        self.pending_updates.warm()
         if not gc.get_freeze_count():  # these objects are permanent: scanning them takes 100 ms each time
             gc.collect()
             gc.freeze()
@@ -162,10 +164,10 @@ class Predictor:
         Returns whether the first model is being trained.
     """
 
-    def __init__(self, store: DeskStore, coming: Callable[[], bool]) -> None:
+    def __init__(self, store: ServerStore, coming: Callable[[], bool]) -> None:
         self.published: Published | None = None
         self._store, self._coming = store, coming
-        self._turns, self._changed = Turns(), threading.Condition()
+        self._turns, self._changed = FairQueue(), threading.Condition()
         self._stale = self._closed = False
         self._thread = threading.Thread(target=self._work, name="predictor", daemon=True)
         self._thread.start()
@@ -175,9 +177,9 @@ class Predictor:
         if self.published is not None:
             return self.published
         if self._store.read_only:
-            raise Unwritable("There is no model, and none can be trained, because the store is read-only.")
+            raise ReadOnlyError("There is no model, and none can be trained, because the store is read-only.")
         if self._coming():
-            raise NotYet("The first model is being trained: try again soon.")
+            raise NotReady("The first model is being trained: try again soon.")
         raise Conflict("There is no model so far: tag at least two items, one with a label, as done.")
 
     def suggest(
@@ -233,13 +235,13 @@ class Predictor:
     def _answer(self, parts: list[tuple[Request, range]]) -> None:
         """Predict some rows of each request."""
         contents = [one.contents[row] for one, part in parts for row in part]
-        published, names = self.current(), self._store.remembered(label_names)
-        published.beside.refresh()
-        positions = published.position, max(published.position, published.beside.position)
+        published, names = self.current(), self._store.cached_query(label_names)
+        published.pending_updates.refresh()
+        positions = published.position, max(published.position, published.pending_updates.position)
         rows = [
-            {self._store.remembered(text_column): one} if isinstance(one, str) else one for one in contents
+            {self._store.cached_query(text_column): one} if isinstance(one, str) else one for one in contents
         ]
-        found, at = published.beside.outputs(rows) if rows else None, 0
+        found, at = published.pending_updates.outputs(rows) if rows else None, 0
         for request, part in parts:
             request.positions = request.positions or positions
             for _ in part:
@@ -247,8 +249,8 @@ class Predictor:
                 at += 1
 
 
-def _closing() -> Unwritable:
-    return Unwritable("The server is closing: repeat the request later.")
+def _closing() -> ReadOnlyError:
+    return ReadOnlyError("The server is closing: repeat the request later.")
 
 
 def _finish(request: Request, error: Exception | None) -> None:

@@ -20,23 +20,23 @@ from pydantic import create_model
 from simlabel.server import _changes as changes
 from simlabel.server import _schemas as wire
 from simlabel.server import _views as views
-from simlabel.server._desk import Desk
+from simlabel.server._desk import TaggingServer
 from simlabel.server._journal import undo
 from simlabel.server._middleware import (
     COOKIE,
     Admin,
-    Asking,
     Importing,
     Reader,
+    RequestContext,
     Tagging,
     as_json,
     check_local,
     check_site,
 )
 from simlabel.server._parsing import ImportOptions
-from simlabel.server._people import LOCAL, SESSION_SECONDS, new_token, revoke_token
 from simlabel.server._transfer import FORMATS, export_items
-from simlabel.server._types import DeskError, DiskFull, NotYet, Number, Unknown, Unwritable
+from simlabel.server._types import DiskFull, NotReady, Number, ReadOnlyError, ServerError, Unauthenticated
+from simlabel.server._users import LOCAL, SESSION_SECONDS, new_token, revoke_token
 
 router = APIRouter(tags=["desk"])
 item_router = APIRouter(prefix="/api", tags=["items"])
@@ -57,37 +57,39 @@ _MEDIA_TYPES: dict[str, Any] = {kind.partition(";")[0]: {} for kind in FORMATS.v
 
 
 @router.post("/api/suggest", response_model=wire.Suggestions)
-async def suggest(asks: Reader, body: wire.SuggestBody) -> Any:
+async def suggest(context: Reader, body: wire.SuggestBody) -> Any:
     """Suggest labels for rows, which are not stored."""
-    found = asks.desk.predictor.suggest(body.rows, body.limit, body.threshold, bounded=True)
+    found = context.desk.predictor.suggest(body.rows, body.limit, body.threshold, bounded=True)
     return as_json(vars(await asyncio.wrap_future(found)))
 
 
 @router.post("/api/queue/next", response_model=wire.Next)
-async def next_item(asks: Tagging, body: wire.NextBody) -> Any:
+async def next_item(context: Tagging, body: wire.NextBody) -> Any:
     """Lease the most useful free item for ten minutes."""
-    number = await asks.changed(changes.lease_first, asks.desk.follower.insights["order"], body.skip)
-    return {"item": None if number is None else await asyncio.to_thread(asks.desk.item, number)}
+    number = await context.changed(changes.lease_first, context.desk.updater.insights["order"], body.skip)
+    return {"item": None if number is None else await asyncio.to_thread(context.desk.item, number)}
 
 
 @router.post("/api/queue/{number}/lease", response_model=wire.Lease)
-async def lease_item(asks: Tagging, number: Number) -> Any:
+async def lease_item(context: Tagging, number: Number) -> Any:
     """Lease an item for ten minutes, or extend the lease."""
-    return {"holder": asks.person.name, "until": await asks.changed(changes.lease, number)}
+    return {"holder": context.user.name, "until": await context.changed(changes.lease, number)}
 
 
 @router.post("/api/items/{number}/forget", response_model=wire.Forgotten)
-def forget_item(asks: Admin, number: Number) -> Any:
+def forget_item(context: Admin, number: Number) -> Any:
     """Erase an item everywhere except in existing backups. This cannot be undone."""
-    return asks.desk.forget(asks.person, number, _FORGET_SECONDS)
+    return context.desk.forget(context.user, number, _FORGET_SECONDS)
 
 
 @router.post("/api/imports", response_model=wire.Job, status_code=202, openapi_extra={"requestBody": _FILE})
-async def import_table(asks: Importing, request: Request, options: Annotated[ImportOptions, Query()]) -> Any:
+async def import_table(
+    context: Importing, request: Request, options: Annotated[ImportOptions, Query()]
+) -> Any:
     """Import a table in the background; the job shows the progress and the rows that could not be read."""
-    desk, digest = asks.desk, hashlib.sha256()
+    desk, digest = context.desk, hashlib.sha256()
     if desk.store.read_only:
-        raise Unwritable("Nothing was changed: the store's folder is read-only for this server.")
+        raise ReadOnlyError("Nothing was changed: the store's folder is read-only for this server.")
     place = desk.imports.place()
     try:
         with place.open("wb") as file:
@@ -95,15 +97,15 @@ async def import_table(asks: Importing, request: Request, options: Annotated[Imp
                 digest.update(piece)
                 await asyncio.to_thread(file.write, piece)
         if not place.stat().st_size:
-            raise DeskError("The file is empty.")
-        once = asks.once and asks.once.with_body(digest.digest())
-        number = await replace(asks, once=once).changed(desk.imports.take, place, options)
+            raise ServerError("The file is empty.")
+        once = context.once and context.once.with_body(digest.digest())
+        number = await replace(context, once=once).changed(desk.imports.take, place, options)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(
                 "The file was not stored, because the disk is full. Free some room and send it again."
             ) from None
-        raise Unwritable(
+        raise ReadOnlyError(
             f"The file was not stored: the server's folder cannot be written to ({error.strerror})."
         ) from None
     finally:
@@ -113,17 +115,17 @@ async def import_table(asks: Importing, request: Request, options: Annotated[Imp
 
 
 @router.get("/api/export", response_class=StreamingResponse, responses={200: {"content": _MEDIA_TYPES}})
-def export(asks: Reader, format: Literal["csv", "jsonl", "xlsx"] = "csv") -> StreamingResponse:
+def export(context: Reader, format: Literal["csv", "jsonl", "xlsx"] = "csv") -> StreamingResponse:
     """Export all items with their tags. In CSV and xlsx no cell is a formula."""
-    pieces = export_items(asks.desk.store, format)
+    pieces = export_items(context.desk.store, format)
     headers = {"content-disposition": f'attachment; filename="items.{format}"'}
     return StreamingResponse(pieces, media_type=FORMATS[format], headers=headers)
 
 
 @router.get("/api/session", response_model=wire.Session)
-def show_session(asks: Reader) -> Any:
+def show_session(context: Reader) -> Any:
     """Return the signed-in user."""
-    return vars(asks.person) | {"needs_token": asks.desk.people.needed}
+    return vars(context.user) | {"needs_token": context.desk.people.needed}
 
 
 @router.post("/api/session", response_model=wire.Session)
@@ -133,38 +135,40 @@ def open_session(request: Request, response: Response, body: wire.SessionBody) -
     check_site(request)
     needed = people.needed
     if needed and body.token is None:
-        raise Unknown("Sign in with a token, which the administrator of the server creates.")
+        raise Unauthenticated("Sign in with a token, which the administrator of the server creates.")
     if not needed:
         check_local(request)
-    cookie, person = people.open_session(body.token if needed else None)
+    cookie, user = people.open_session(body.token if needed else None)
     response.set_cookie(
         COOKIE, cookie, SESSION_SECONDS, httponly=True, samesite="strict", secure=secure, path="/"
     )
-    return vars(person) | {"needs_token": needed}
+    return vars(user) | {"needs_token": needed}
 
 
 @router.delete("/api/session", response_model=wire.Done)
-def close_session(asks: Reader, request: Request, response: Response) -> Any:
+def close_session(context: Reader, request: Request, response: Response) -> Any:
     """Sign out."""
-    asks.desk.people.close_session(request.cookies.get(COOKIE, ""))
+    context.desk.people.close_session(request.cookies.get(COOKIE, ""))
     response.delete_cookie(COOKIE, path="/")
     return {"seq": None}
 
 
 @router.post("/api/tokens", response_model=wire.NewToken, status_code=201)
-async def make_token(asks: Admin, body: wire.TokenBody) -> Any:
+async def make_token(context: Admin, body: wire.TokenBody) -> Any:
     """Create a token; once one exists, every request needs one. The secret is shown only once."""
-    if asks.person.name == LOCAL.name and body.role != "administration":
-        raise DeskError("The first token must be for administration, because others are created with it.")
-    context = Asking(asks.desk, asks.person)  # without idempotency key: the answer contains the secret
+    if context.user.name == LOCAL.name and body.role != "administration":
+        raise ServerError("The first token must be for administration, because others are created with it.")
+    context = RequestContext(
+        context.desk, context.user
+    )  # without idempotency key: the answer contains the secret
     number, secret = await context.changed(new_token, body.name, body.role)
     return {"id": number, "token": secret}
 
 
 @router.delete("/api/tokens/{number}", response_model=wire.Done)
-async def end_token(asks: Admin, number: Number) -> Any:
+async def end_token(context: Admin, number: Number) -> Any:
     """Revoke a token and end the sessions that were opened with it."""
-    return {"seq": await asks.changed(revoke_token, number, asks.desk.people.exposed)}
+    return {"seq": await context.changed(revoke_token, number, context.desk.people.exposed)}
 
 
 @router.get("/healthz", response_model=wire.Health)
@@ -176,19 +180,19 @@ async def health() -> Any:
 @router.get("/readyz", response_model=wire.Health)
 def ready(request: Request, response: Response) -> Any:
     """Return whether the store is writable, the model is up to date, and the first model is trained."""
-    desk: Desk = request.app.state.desk
+    desk: TaggingServer = request.app.state.desk
     problems = desk.problems()
     if not problems and desk.learns_first_model():
         problems = ["The first model is being trained."]
-        response.headers.update(NotYet.headers)
+        response.headers.update(NotReady.headers)
     response.status_code = 503 if problems else 200
     return {"status": "degraded" if problems else "ok", "problems": problems}
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-def metrics(asks: Reader, request: Request) -> Response:
+def metrics(context: Reader, request: Request) -> Response:
     """Return metrics in the format of Prometheus."""
-    status, registry = asks.desk.status(), CollectorRegistry()
+    status, registry = context.desk.status(), CollectorRegistry()
     items = Gauge("simlabel_items", "Items by status", ["status"], registry=registry)
     for name, n in status["items"].items():
         items.labels(name).set(n)
@@ -220,7 +224,7 @@ def _route(
     types = get_type_hints(function, include_extras=True)
     _, *parameters = signature(function).parameters.values()
     sent = [one.replace(annotation=types[one.name]) for one in parameters if one.name not in known]
-    shown = [Parameter("asks", Parameter.KEYWORD_ONLY, annotation=who)]
+    shown = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=who)]
     if "{number}" in path:
         shown.append(Parameter("number", Parameter.KEYWORD_ONLY, annotation=Number))
         sent = [one for one in sent if one.name != "number"]
@@ -230,8 +234,8 @@ def _route(
         shown.append(Parameter("body", Parameter.KEYWORD_ONLY, annotation=_body(function.__name__, sent)))
     field = next(iter(answer.model_fields)) if len(answer.model_fields) == 1 else None
 
-    async def endpoint(asks: Asking, body: Any = (), **given: Any) -> Any:
-        found = await call(asks, function, **given, **dict(body), **known)
+    async def endpoint(context: RequestContext, body: Any = (), **given: Any) -> Any:
+        found = await call(context, function, **given, **dict(body), **known)
         return found if field is None else {field: found}
 
     endpoint.__signature__ = Signature(shown)  # type: ignore[attr-defined]
@@ -253,22 +257,22 @@ def _body(function: str, fields: list[Parameter]) -> Any:
     return create_model(title, __base__=wire.Body, **types)  # type: ignore[call-overload]
 
 
-async def _read_view(asks: Asking, view: Callable[..., Any], **given: Any) -> Any:
-    return await run_in_threadpool(lambda: asks.desk.store.read(view, **given))
+async def _read_view(context: RequestContext, view: Callable[..., Any], **given: Any) -> Any:
+    return await run_in_threadpool(lambda: context.desk.store.read(view, **given))
 
 
-async def _call_method(asks: Asking, method: Callable[..., Any], **given: Any) -> Any:
-    return await run_in_threadpool(method, asks.desk, **given)
+async def _call_method(context: RequestContext, method: Callable[..., Any], **given: Any) -> Any:
+    return await run_in_threadpool(method, context.desk, **given)
 
 
-_change = partial(_route, Asking.changed)
+_change = partial(_route, RequestContext.changed)
 _view = partial(_route, _read_view)
-_ask = partial(_route, _call_method)
+_query_route = partial(_route, _call_method)
 
 _view("GET /items", Reader, views.find_items, wire.Items)
 _add = "Add items, or update those whose names exist. A tag that a user has rejected is not added again."
 _change("POST /items", Tagging, changes.add_items, wire.Added, _add, 201, source="import")
-_ask("GET /items/{number}", Reader, Desk.item, wire.Item)
+_query_route("GET /items/{number}", Reader, TaggingServer.item, wire.Item)
 _change("PUT /items/{number}", Tagging, changes.edit_item)
 _remove = "Remove an item; this can be undone, and its content stays. To erase it, forget it."
 _change("DELETE /items/{number}", Tagging, changes.set_status, description=_remove, status="removed")
@@ -289,26 +293,26 @@ for _path, _words, _state in (("reject", _reject, "rejected"), ("clear", _clear,
         state=_state,
         probability=None,
     )
-_ask("GET /items/{number}/explain", Reader, Desk.explain, wire.Why)
+_query_route("GET /items/{number}/explain", Reader, TaggingServer.explain, wire.Why)
 _history = "Return the changes of an item, the newest first."
 _view("GET /items/{number}/history", Reader, views.journal, wire.Entries, _history, before=0)
 _journal = "Return the journal, the newest change first."
 _view("GET /changes", Reader, views.journal, wire.Entries, _journal, number=None)
 _change("POST /changes/{number}/undo", Tagging, undo)
 _change("POST /undo", Tagging, changes.undo_last)
-_ask("GET /queue", Reader, Desk.queue, wire.Items)
+_query_route("GET /queue", Reader, TaggingServer.queue, wire.Items)
 _change("POST /queue/{number}/release", Tagging, changes.release)
-_ask("GET /labels", Reader, Desk.labels, wire.Labels)
+_query_route("GET /labels", Reader, TaggingServer.labels, wire.Labels)
 _new_label = "Add a label; tagging an item with a new name adds one too."
 _change("POST /labels", Tagging, changes.add_label, wire.Made, _new_label, 201)
 _change("PATCH /labels/{number}", Admin, changes.change_label)
 _change("POST /labels/{number}/merge", Admin, changes.merge_labels)
 _change("DELETE /labels/{number}", Admin, changes.delete_label)
-_ask("GET /suspicious", Reader, Desk.suspicious, wire.Doubts)
-_ask("GET /quality", Reader, Desk.quality, wire.Quality)
-_ask("POST /retune", Admin, Desk.retune, wire.Retune, code=202)
-_ask("GET /status", Reader, Desk.status, wire.State)
+_query_route("GET /suspicious", Reader, TaggingServer.suspicious, wire.Doubts)
+_query_route("GET /quality", Reader, TaggingServer.quality, wire.Quality)
+_query_route("POST /retune", Admin, TaggingServer.retune, wire.Retune, code=202)
+_query_route("GET /status", Reader, TaggingServer.status, wire.State)
 _view("GET /jobs", Reader, views.jobs, wire.Jobs, number=None)
 _view("GET /jobs/{number}", Reader, views.job, wire.Job)
-_ask("DELETE /jobs/{number}", Admin, Desk.cancel_import, wire.Job)
+_query_route("DELETE /jobs/{number}", Admin, TaggingServer.cancel_import, wire.Job)
 _view("GET /tokens", Admin, views.tokens, wire.Tokens)

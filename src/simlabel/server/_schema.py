@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from simlabel._utils.files import replacing, replacing_path
-from simlabel.server._types import DeskError, StoreError
+from simlabel.server._types import ServerError, StoreError
 
 if sys.platform != "win32":
     import fcntl
@@ -89,7 +89,7 @@ CREATE TABLE snapshot (
 
 
 @dataclass(frozen=True)
-class Places:
+class StorePaths:
     """The paths of a tagging server: in a folder, or next to a backup file that is opened in place."""
 
     store: Path
@@ -97,7 +97,7 @@ class Places:
     incoming: Path
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> Places:
+    def of(cls, path: str | os.PathLike[str]) -> StorePaths:
         """Return the paths of a folder, which need not exist, or of a backup file."""
         at = Path(path).resolve()
         if at.is_file() and at.name != _STORE:
@@ -261,11 +261,11 @@ def open_store(store: Path) -> tuple[sqlite3.Connection, bool]:
 @cache
 def _empty() -> tuple[bytes, list[tuple[object, ...]]]:
     """Return the bytes of an empty store, and its schema."""
-    with closing(sqlite3.connect(":memory:")) as made:
-        made.executescript(
+    with closing(sqlite3.connect(":memory:")) as created:
+        created.executescript(
             f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={VERSION}; BEGIN; {_TABLES} COMMIT;"
         )
-        return _with_log(made.serialize()), made.execute(_SCHEMA).fetchall()
+        return _with_log(created.serialize()), created.execute(_SCHEMA).fetchall()
 
 
 def _with_log(header: bytes) -> bytes:
@@ -315,11 +315,11 @@ def _check(connection: sqlite3.Connection) -> None:
 
 def backup(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
     """Write a store with its model to one file for `simlabel serve FILE`; return its size in bytes."""
-    places, target = Places.of(path), Path(target)
+    places, target = StorePaths.of(path), Path(target)
     if not places.store.exists():
-        raise DeskError(f"There is no store in {path}.")
+        raise ServerError(f"There is no store in {path}.")
     if target.exists() and not target.is_file():
-        raise DeskError(f"{target} is not a file: choose a file name.")
+        raise ServerError(f"{target} is not a file: choose a file name.")
     try:
         with replacing_path(target) as copy:
             _copy(places, copy)
@@ -328,7 +328,7 @@ def backup(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
     return target.stat().st_size
 
 
-def _copy(places: Places, target: Path) -> None:
+def _copy(places: StorePaths, target: Path) -> None:
     """Copy a store to one file: without sessions and leases, with the last model."""
     with closing(read_connection(places.store)) as source:
         _check(source)

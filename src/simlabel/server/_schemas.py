@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from simlabel.server._types import MOST_ROWS, Content, Name, Number, Probability, Role, Status
+from simlabel.server._types import MAX_ROWS, Content, Name, Number, Probability, Role, Status
 
 
 class Body(BaseModel):
@@ -19,13 +19,13 @@ class Body(BaseModel):
 class NextBody(Body):
     """Items to skip."""
 
-    skip: Annotated[list[Number], Field(max_length=MOST_ROWS)] = []
+    skip: Annotated[list[Number], Field(max_length=MAX_ROWS)] = []
 
 
 class SuggestBody(Body):
     """Rows to suggest labels for; they are not stored."""
 
-    rows: Annotated[list[Content], Field(min_length=1, max_length=MOST_ROWS)]
+    rows: Annotated[list[Content], Field(min_length=1, max_length=MAX_ROWS)]
     limit: Annotated[int, Field(ge=1, le=100)] = 10
     threshold: Probability = 0.0
 
@@ -58,7 +58,7 @@ _TYPES: dict[Any, str] = {
     list[int]: "ids",
     list[str]: "shared",
     Role: "role",
-    Literal["person", "import", "accepted", "automatic"]: "source",
+    Literal["user", "import", "accepted", "automatic"]: "source",
 }
 _TYPE_OF = {name: type_ for type_, names in _TYPES.items() for name in names.split()}
 

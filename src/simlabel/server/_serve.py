@@ -28,12 +28,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from simlabel import __version__
 from simlabel.server import _annif, _routes, _schemas
-from simlabel.server import _people as people
-from simlabel.server._desk import Desk
-from simlabel.server._middleware import Gate, problem
+from simlabel.server import _users as people
+from simlabel.server._desk import TaggingServer
+from simlabel.server._middleware import AuthMiddleware, problem
 from simlabel.server._parsing import ImportOptions
 from simlabel.server._transfer import summary
-from simlabel.server._types import DeskError
+from simlabel.server._types import ServerError
 from simlabel.server._views import job
 
 if sys.platform != "win32":
@@ -41,11 +41,11 @@ if sys.platform != "win32":
 
 _HEAD_SECONDS = 10.0  # for a request head, from its first byte, or from the start of the connection
 _WRITE_SECONDS = 20.0  # for which a client may leave a response unread
-_MOST, _MOST_EACH = 1000, 100  # connections at once, in total and of one address
+_MAX, _MAX_EACH = 1000, 100  # connections at once, in total and of one address
 _LOG_SECONDS = 60.0  # between two lines about the same error
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _BACKLOG = 100  # connections that wait to be accepted
-_MOST_HEAD = 16 << 10  # bytes of a request head
+_MAX_HEAD = 16 << 10  # bytes of a request head
 _TURN = 5e-4  # seconds between switches of Python threads; short, so that responses do not wait for training
 
 _BUSY = (
@@ -59,12 +59,12 @@ _logged: dict[str, float] = {}  # the last time that an error was logged, by kin
 log = logging.getLogger("simlabel.server")
 
 
-def most_connections() -> int:
+def max_connections() -> int:
     """Return the maximum number of connections: half of the file descriptors, at most 1000."""
     if sys.platform == "win32":
-        return _MOST
+        return _MAX
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _MOST if descriptors == resource.RLIM_INFINITY else max(8, min(_MOST, descriptors // 2))
+    return _MAX if descriptors == resource.RLIM_INFINITY else max(8, min(_MAX, descriptors // 2))
 
 
 class Connection(H11Protocol):
@@ -134,9 +134,9 @@ class Connection(H11Protocol):
         others = [one for one in self.connections if isinstance(one, Connection) and one is not self]
         same = [one for one in others if one.address == self.address]
         proxied = self.config.proxy_headers and people.is_loopback(self.address)  # carries all clients
-        if len(same) >= _MOST_EACH and not proxied:
+        if len(same) >= _MAX_EACH and not proxied:
             self._close_oldest(same)
-        elif len(others) >= most_connections():
+        elif len(others) >= max_connections():
             self._close_oldest(others)
 
     def _close_oldest(self, among: list[Connection]) -> None:
@@ -169,8 +169,8 @@ def log_once(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         log.error("%s; further errors of this kind are not logged for a minute", kind)
 
 
-def make_app(desk: Desk) -> ASGIApp:
-    """Return the ASGI application for an open `Desk`, which it starts and closes."""
+def make_app(desk: TaggingServer) -> ASGIApp:
+    """Return the ASGI application for an open `TaggingServer`, which it starts and closes."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -192,16 +192,16 @@ def make_app(desk: Desk) -> ASGIApp:
     app.state.registry = CollectorRegistry()
     for router in (_routes.router, _annif.router, _routes.item_router):  # in the order of matching
         app.include_router(router)
-    for kind in (DeskError, HTTPException, RequestValidationError, Exception):
+    for kind in (ServerError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _error_response)
     app.get("/", include_in_schema=False)(lambda: FileResponse(_PAGE / "index.html"))
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
-    return Gate(app, desk, app.state.registry)
+    return AuthMiddleware(app, desk, app.state.registry)
 
 
 def _error_response(request: Request, error: Any) -> Response:
     """Return the response to an error; it does not quote the request."""
-    if isinstance(error, DeskError):
+    if isinstance(error, ServerError):
         return problem(error.status, str(error), error.headers)
     if isinstance(error, HTTPException):
         detail = _DETAILS.get(error.status_code, str(error.detail))
@@ -268,18 +268,18 @@ def serve(
 
     Raises
     ------
-    DeskError
+    ServerError
         If the folder is in use or cannot be opened, or other machines can reach the server and there are no
         tokens.
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # read when the model is loaded
         os.environ.setdefault(name, "1")  # threads do not pay for a few rows
     sys.setswitchinterval(_TURN)
-    with closing(Desk(path, accept_above)) as desk:
+    with closing(TaggingServer(path, accept_above)) as desk:
         desk.people.exposed = behind_proxy or host not in people.LOOPBACK
         if desk.people.exposed and not desk.people.any:
             server = "behind a proxy the server" if behind_proxy else f"host {host}"
-            raise DeskError(
+            raise ServerError(
                 f"{server} can be reached from other machines, and there are no tokens: anybody could "
                 f"change everything. Create one first: simlabel serve {path} --new-token NAME:administration."
             )
@@ -298,7 +298,7 @@ def serve(
             timeout_keep_alive=30,
             timeout_graceful_shutdown=5,
             server_header=False,
-            h11_max_incomplete_event_size=_MOST_HEAD,
+            h11_max_incomplete_event_size=_MAX_HEAD,
             proxy_headers=behind_proxy,
             forwarded_allow_ips=["127.0.0.1", "::1"],
         )
@@ -306,7 +306,7 @@ def serve(
         QuietServer(config).run([listening])
 
 
-def _import(desk: Desk, table: Path, options: ImportOptions, report: Callable[[str], None]) -> None:
+def _import(desk: TaggingServer, table: Path, options: ImportOptions, report: Callable[[str], None]) -> None:
     place = desk.imports.place()
     shutil.copyfile(table, place)
     number = desk.change(people.LOCAL, lambda by: desk.imports.take(by, place, options)).result()
@@ -332,7 +332,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen()  # before the address is announced, so that clients can connect at once
     except OSError as error:
         listening.close()
-        raise DeskError(
+        raise ServerError(
             f"port {port} of {host} cannot be used ({error.strerror}): choose another port."
         ) from None
     return listening
@@ -340,12 +340,12 @@ def listen(host: str, port: int) -> socket.socket:
 
 def new_token(path: str | os.PathLike[str], name: str, role: str) -> str:
     """Create a token in a folder that no server has open; return its secret."""
-    with closing(Desk(path)) as desk:
+    with closing(TaggingServer(path)) as desk:
         _, secret = desk.change(people.LOCAL, lambda by: people.new_token(by, name, role)).result()
     return str(secret)
 
 
 def cancel_import(path: str | os.PathLike[str], number: int) -> None:
     """Cancel an import in a folder that no server has open."""
-    with closing(Desk(path)) as desk:
+    with closing(TaggingServer(path)) as desk:
         desk.cancel_import(number)

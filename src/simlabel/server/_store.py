@@ -12,13 +12,13 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from simlabel.server._schema import VERSION, Places, open_store, read_connection, writable
-from simlabel.server._types import DeskError, DiskFull, NotYet, StoreError, Unwritable
+from simlabel.server._schema import VERSION, StorePaths, open_store, read_connection, writable
+from simlabel.server._types import DiskFull, NotReady, ReadOnlyError, ServerError, StoreError
 
 A = TypeVar("A")
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
-_TOGETHER = 32  # writes that share one transaction, and so one disk synchronization
+_MAX_BATCH = 32  # writes that share one transaction, and so one disk synchronization
 _READERS = 4
 _ROOM = 16 << 20  # free bytes below which the disk is reported as full
 
@@ -35,7 +35,7 @@ class Clock:
         return self._start + time.monotonic() - self._at
 
 
-class Together(Generic[A, T]):
+class BatchWorker(Generic[A, T]):
     """A thread that answers waiting requests in batches; exceptions are answers too.
 
     Parameters
@@ -60,7 +60,7 @@ class Together(Generic[A, T]):
         answer: Future[T] = Future()
         with self._closing:
             if self._closed:
-                answer.set_exception(Unwritable("The server is closing: repeat the request later."))
+                answer.set_exception(ReadOnlyError("The server is closing: repeat the request later."))
             else:
                 self._waiting.put((asked, answer))
         return answer
@@ -95,10 +95,10 @@ class Together(Generic[A, T]):
             return [error] * len(asked)
 
 
-class DeskStore:
+class ServerStore:
     """The SQLite file of a server; `read_only` if the file or its folder is not writable."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: StorePaths) -> None:
         self.places = places
         self._writer, self.read_only = open_store(places.store)
         (last,) = self._writer.execute("SELECT coalesce(max(at), 0) FROM journal").fetchone()
@@ -109,19 +109,19 @@ class DeskStore:
         self._version, self._known = 0, dict[Any, tuple[int, Any]]()
         self._turn = threading.Lock()
         self._failed: Exception | None = None  # why the last change could not be stored
-        self._changes: Together[Work[Any], Any] = Together("writer", _TOGETHER, self._run_batch)
+        self._changes: BatchWorker[Work[Any], Any] = BatchWorker("writer", _MAX_BATCH, self._run_batch)
 
     def write(self, change: Work[T]) -> Future[T]:
         """Run a function that makes changes; the future has its result once all of them are on disk."""
         return self._changes.ask(change)
 
-    def wrote(self, change: Work[T]) -> T:
+    def write_and_wait(self, change: Work[T]) -> T:
         """Run a function that makes changes, and wait for its result."""
         return self.write(change).result()
 
     def execute(self, statement: str, *values: Any) -> None:
         """Execute one statement that makes changes, and wait for it."""
-        self.wrote(lambda db: db.execute(statement, values).rowcount)
+        self.write_and_wait(lambda db: db.execute(statement, values).rowcount)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -129,7 +129,7 @@ class DeskStore:
         try:
             reader = self._readers.get(timeout=60)
         except queue.Empty:
-            raise NotYet("The store is busy with other requests: try again.") from None
+            raise NotReady("The store is busy with other requests: try again.") from None
         try:
             reader.execute("BEGIN")
             yield reader
@@ -150,7 +150,7 @@ class DeskStore:
         with self.reading() as db:
             return ask(db, *given, **named)
 
-    def remembered(self, ask: Work[T]) -> T:
+    def cached_query(self, ask: Work[T]) -> T:
         """Return the result of a function that reads the store, cached until the next write."""
         version, found = self._known.get(ask, (-1, None))
         if version != self._version:
@@ -174,7 +174,7 @@ class DeskStore:
         """Return the problems of the store. It is checked now; earlier failures alone do not count."""
         try:
             self.rows("SELECT 1 FROM journal LIMIT 1")
-        except DeskError as error:
+        except ServerError as error:
             return [str(error)]
         if self.read_only or not writable(self.places.store):
             return ["The store can only be read."]
@@ -237,7 +237,7 @@ def _with_advice(error: BaseException) -> Exception:
     if isinstance(error, sqlite3.OperationalError) and "full" in text:
         return DiskFull("Nothing was changed, because the disk is full. Free some room and try again.")
     if isinstance(error, sqlite3.OperationalError) and "readonly" in text:
-        return Unwritable("Nothing was changed: the store's folder is read-only for this server.")
+        return ReadOnlyError("Nothing was changed: the store's folder is read-only for this server.")
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.IntegrityError):
         return StoreError(f"Nothing was changed ({text}). If this happens again, open the last backup.")
     return error if isinstance(error, Exception) else RuntimeError(repr(error))

@@ -14,37 +14,37 @@ from pathlib import Path
 from typing import Any
 
 from simlabel.server._changes import NewItem, add_items
-from simlabel.server._journal import By
-from simlabel.server._parsing import Crashed, ImportedRow, ImportOptions, Part, TableReader
+from simlabel.server._journal import ChangeContext
+from simlabel.server._parsing import ImportedRow, ImportOptions, Part, ReaderCrashed, TableReader
 from simlabel.server._schema import files_in
-from simlabel.server._store import DeskStore, Together
-from simlabel.server._types import Conflict, DeskError, StoreError, Unwritable
+from simlabel.server._store import BatchWorker, ServerStore
+from simlabel.server._types import Conflict, ReadOnlyError, ServerError, StoreError
 
 FORMATS = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/jsonl",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-_MOST_PROBLEMS = 100
+_MAX_PROBLEMS = 100
 _ATTEMPTS = 2  # times that a file is read without a new row
 _RETRY_SECONDS = 10.0  # until a failed write is repeated
 _PAGE = 500  # items that are read at once
 _OWN = ("name", "status", "tags", "rejected")
 
 
-class _Canceled(DeskError, status=409):
+class _Canceled(ServerError, status=409):
     """The import was canceled meanwhile."""
 
 
 class Imports:
     """Import jobs, which run one after the other."""
 
-    def __init__(self, store: DeskStore, applied: Callable[[], None]) -> None:
+    def __init__(self, store: ServerStore, applied: Callable[[], None]) -> None:
         self._store, self._applied = store, applied
         self._incoming = store.places.incoming
         self._closed = threading.Event()
         self._reading: tuple[int, TableReader] | None = None
-        self._jobs: Together[int, None] = Together("imports", 1, self._run)
+        self._jobs: BatchWorker[int, None] = BatchWorker("imports", 1, self._run)
 
     def start(self) -> None:
         """Resume the imports that were interrupted."""
@@ -71,13 +71,13 @@ class Imports:
             if not db.execute(query, (number,)).rowcount:
                 raise Conflict(f"Import {number} has ended or does not exist.")
 
-        self._store.wrote(work)
+        self._store.write_and_wait(work)
         reading = self._reading
         if reading is not None and reading[0] == number:
             reading[1].stop()
         (self._incoming / str(number)).unlink(missing_ok=True)
 
-    def take(self, by: By, file: Path, options: ImportOptions) -> int:
+    def take(self, by: ChangeContext, file: Path, options: ImportOptions) -> int:
         """Add a job for an uploaded file, as part of a change; return its id."""
         data: dict[str, Any] = dict.fromkeys(("new", "updated", "unchanged", "attempts"), 0)
         data |= {"options": options.model_dump(), "problems": [], "total": None}
@@ -103,7 +103,7 @@ class Imports:
         while not self._closed.is_set():
             try:
                 self._import(number, stuck)
-            except (StoreError, Unwritable):  # for example a full disk: the job cannot be updated yet
+            except (StoreError, ReadOnlyError):  # for example a full disk: the job cannot be updated yet
                 stuck = True
                 self._closed.wait(_RETRY_SECONDS)
             except _Canceled:
@@ -142,9 +142,9 @@ class Imports:
                         job.take(part)
                         self._applied()
                 return None
-            except Crashed as error:
+            except ReaderCrashed as error:
                 problem = str(error)
-            except (StoreError, Unwritable, _Canceled):
+            except (StoreError, ReadOnlyError, _Canceled):
                 raise
             except Exception as error:
                 return str(error)[:300] if file.exists() else "The file does not exist: import it again."
@@ -157,7 +157,7 @@ class Imports:
 class _Job:
     """A running import. Every write raises `_Canceled` once the import is canceled."""
 
-    store: DeskStore
+    store: ServerStore
     number: int
     actor: str
     done: int
@@ -166,7 +166,7 @@ class _Job:
     def update(self, **known: Any) -> None:
         """Store some fields of the job's data."""
         self.data |= known
-        self.store.wrote(partial(self._write, "waiting", self.done, self.data))
+        self.store.write_and_wait(partial(self._write, "waiting", self.done, self.data))
 
     def take(self, part: Part) -> None:
         """Store some rows and the progress of the job in one transaction."""
@@ -174,25 +174,25 @@ class _Job:
             return
 
         def work(db: sqlite3.Connection) -> dict[str, Any]:
-            by = By(db, self.actor, self.store.clock(), leases=False)
+            by = ChangeContext(db, self.actor, self.store.clock(), leases=False)
             self._check(db)
             added = add_items(by, [_new_item(by, row) for row in part.rows])
             data = self.data | {"attempts": 0, "total": part.total}
             data["updated"] += added.updated
             data["unchanged"] += added.unchanged
             data["new"] += len(added.ids) - added.updated - added.unchanged
-            data["problems"] = [*data["problems"], *part.problems][:_MOST_PROBLEMS]
+            data["problems"] = [*data["problems"], *part.problems][:_MAX_PROBLEMS]
             self._write("waiting", part.upto, data, db)
             return data
 
-        self.data = self.store.wrote(work)
+        self.data = self.store.write_and_wait(work)
         self.done = part.upto
 
     def end(self, problem: str | None) -> None:
         """Store the final state."""
         problems = self.data["problems"] + ([] if problem is None else [{"row": None, "problem": problem}])
         state = "done" if problem is None else "failed"
-        self.store.wrote(partial(self._write, state, self.done, self.data | {"problems": problems}))
+        self.store.write_and_wait(partial(self._write, state, self.done, self.data | {"problems": problems}))
 
     def _check(self, db: sqlite3.Connection) -> None:
         found = db.execute("SELECT 1 FROM jobs WHERE id = ? AND state = 'waiting'", (self.number,))
@@ -205,7 +205,7 @@ class _Job:
         db.execute("UPDATE jobs SET state = ?, done = ?, data = ? WHERE id = ?", values)
 
 
-def _new_item(by: By, row: ImportedRow) -> NewItem:
+def _new_item(by: ChangeContext, row: ImportedRow) -> NewItem:
     """Return a row as an item; an existing item that was named by its content keeps its edited content."""
     content = row.content
     if row.by_content:
@@ -221,7 +221,7 @@ def summary(job: dict[str, Any]) -> str:
     return f"import of {job['name']}, {job['state']}: {rows}{problems}"
 
 
-def export_items(store: DeskStore, format: str) -> Iterator[bytes]:
+def export_items(store: ServerStore, format: str) -> Iterator[bytes]:
     """Return the pieces of a file with all items; no cell of it is a formula."""
     from simlabel.datasets import table_pieces
 
@@ -233,10 +233,10 @@ def export_items(store: DeskStore, format: str) -> Iterator[bytes]:
     try:
         return table_pieces([*_OWN, *columns], rows, format)
     except (ImportError, ValueError) as error:
-        raise DeskError(f"{error} Or use CSV.") from None
+        raise ServerError(f"{error} Or use CSV.") from None
 
 
-def _rows(store: DeskStore) -> Iterator[list[Any]]:
+def _rows(store: ServerStore) -> Iterator[list[Any]]:
     """Yield the columns `_OWN` and the content of all items."""
     labels = (
         "SELECT json_group_array(name) FROM (SELECT l.name FROM tags t JOIN labels l ON l.id = t.label "

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-MOST_NAMED = 200  # characters of a label name or an item name
-MOST_ROWS = 1000  # in one request
+MAX_NAMED = 200  # characters of a label name or an item name
+MAX_ROWS = 1000  # in one request
 
 Number = Annotated[int, Field(ge=1, le=2**53)]
 Before = Annotated[int, Field(ge=0, le=2**53)]
 Limit = Annotated[int, Field(ge=1, le=200)]
-Name = Annotated[str, Field(min_length=1, max_length=MOST_NAMED)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAMED)]
 Filter = Annotated[str, Field(max_length=200)] | None
 Text = Annotated[str, Field(max_length=200_000)]
 Description = Annotated[str, Field(max_length=2000)]
@@ -28,7 +28,7 @@ Content = Annotated[dict[Annotated[str, Field(max_length=200)], _Cell], Field(ma
 View = dict[str, Any]  # a record as it is sent
 
 
-class DeskError(ValueError):
+class ServerError(ValueError):
     """Base class of the server's errors; `status` and `headers` are those of the HTTP response."""
 
     status = 400
@@ -38,41 +38,41 @@ class DeskError(ValueError):
         cls.status, cls.headers = status, {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-class Unknown(DeskError, status=401, www_authenticate="Bearer"):
+class Unauthenticated(ServerError, status=401, www_authenticate="Bearer"):
     """The sender of the request is not authenticated."""
 
 
-class NotAllowed(DeskError, status=403):
+class Forbidden(ServerError, status=403):
     """The sender's role does not permit the request."""
 
 
-class NotFound(DeskError, status=404):
+class NotFound(ServerError, status=404):
     """The requested object does not exist."""
 
 
-class Conflict(DeskError, status=409):
+class Conflict(ServerError, status=409):
     """The request conflicts with the current state of the store."""
 
 
-class StoreError(DeskError, status=503):
+class StoreError(ServerError, status=503):
     """The store cannot be opened or read."""
 
 
-class Unwritable(DeskError, status=503):
+class ReadOnlyError(ServerError, status=503):
     """The store cannot be written to; reading still works."""
 
 
-class DiskFull(Unwritable, status=507):
+class DiskFull(ReadOnlyError, status=507):
     """The disk is full."""
 
 
-class NotYet(DeskError, status=503, retry_after="5"):
+class NotReady(ServerError, status=503, retry_after="5"):
     """The request cannot be answered yet, but can be soon."""
 
 
-class TooLarge(DeskError, status=413):
+class TooLarge(ServerError, status=413):
     """The request is larger than the server accepts."""
 
 
-class TooMany(DeskError, status=429, retry_after="1"):
+class TooManyRequests(ServerError, status=429, retry_after="1"):
     """One user has sent more requests than the server accepts at once."""

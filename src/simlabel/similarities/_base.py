@@ -9,20 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from simlabel._utils.kernels import PRODUCT, in_panels, tile_rows
 from simlabel._utils.rows import dense_rows
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import AnyArray, FloatArray, Rows
 
 if TYPE_CHECKING:
     from simlabel.similarities._composite import Product, Scaled, Sum
 
 Parameter = float | Literal["auto"]
 Form = Literal["dot", "coordinate", "block", "precomputed", "composite"]
-View = Callable[[Rows], Rows]
-Names = npt.NDArray[Any]  # of columns
+ColumnView = Callable[[Rows], Rows]
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Leaf:
     """
 
     similarity: Similarity
-    views: tuple[View, ...] = ()
+    views: tuple[ColumnView, ...] = ()
     factor: float = 1.0
 
     @property
@@ -82,7 +80,11 @@ class Leaf:
     @property
     def common_term(self) -> int | None:
         """The term of a column that two sparse rows have in common; None if these do not suffice."""
-        return PRODUCT if self.similarity.form == "dot" else self.similarity.declared("common_term", "sums")
+        return (
+            PRODUCT
+            if self.similarity.form == "dot"
+            else self.similarity.with_declared_labels("common_term", "sums")
+        )
 
     def expanded(self, X: Rows) -> Rows:
         """Return columns of the viewed rows whose inner product is the similarity, float64.
@@ -123,12 +125,12 @@ class Similarity(BaseEstimator):
         return self.form == "block"
 
     @property
-    def open_parameters(self) -> list[str]:
+    def auto_parameters(self) -> list[str]:
         """Nested names of the parameters that are ``"auto"``."""
         given = self.get_params(deep=True).items()
         return [name for name, value in given if isinstance(value, str) and value == "auto"]
 
-    def declared(self, name: str, *overrides: str) -> Any:
+    def with_declared_labels(self, name: str, *overrides: str) -> Any:
         """Return a class attribute, or None if a subclass of its class overrides what it depends on."""
         for kind in type(self).__mro__:
             if name in vars(kind):
@@ -141,7 +143,7 @@ class Similarity(BaseEstimator):
         """Raise ValueError if a parameter is out of range."""
 
     def fit(
-        self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
+        self, X: Rows, feature_names: AnyArray | None = None, sample_weight: FloatArray | None = None
     ) -> Self:
         """Return a copy fitted to the training rows, or self if there is nothing to fit."""
         return self
@@ -154,7 +156,7 @@ class Similarity(BaseEstimator):
         """Return the elementary similarities."""
         return (Leaf(self, self.views()),)
 
-    def views(self) -> tuple[View, ...]:
+    def views(self) -> tuple[ColumnView, ...]:
         """Return the transformations of rows that precede the statistic."""
         return ()
 

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from simlabel._utils.rows import transformed
-from simlabel._utils.validation import FloatArray, IntArray, Rows, check_numbers
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows, check_numbers
 from simlabel.normalizers import fit_normalizer, resolve_normalizer
-from simlabel.similarities._base import Grid, Leaf, Names, Similarity
+from simlabel.similarities._base import Grid, Leaf, Similarity
 from simlabel.similarities._composite import Composite
 
 
@@ -81,7 +81,7 @@ class OnColumns(Composite):
             self._view.check()
 
     def fit(
-        self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
+        self, X: Rows, feature_names: AnyArray | None = None, sample_weight: FloatArray | None = None
     ) -> Self:
         """Find the columns, and fit the normalizer and the similarity on them."""
         columns = column_indices(self.columns, X.shape[1], feature_names)
@@ -109,25 +109,27 @@ class OnColumns(Composite):
         return super().grids(self._view(X), sample_weight, seed)
 
 
-def column_indices(columns: Any, n_columns: int, feature_names: Names | None) -> IntArray:
+def column_indices(columns: Any, n_columns: int, feature_names: AnyArray | None) -> IntArray:
     """Resolve names, positions, a slice or a mask to positions; raise ValueError for missing columns."""
     if isinstance(columns, slice):
         return np.arange(n_columns)[columns]
-    wanted = np.asarray(columns)
-    if wanted.ndim != 1 or wanted.size == 0:
+    requested = np.asarray(columns)
+    if requested.ndim != 1 or requested.size == 0:
         raise ValueError(f"OnColumns: columns must be a non-empty list, a slice or a mask, got {columns!r}.")
-    if wanted.dtype == bool:
-        if len(wanted) != n_columns:
-            raise ValueError(f"OnColumns: the mask has {len(wanted)} entries, but X has {n_columns} columns.")
-        return np.flatnonzero(wanted)
-    if wanted.dtype.kind in "UO":
+    if requested.dtype == bool:
+        if len(requested) != n_columns:
+            raise ValueError(
+                f"OnColumns: the mask has {len(requested)} entries, but X has {n_columns} columns."
+            )
+        return np.flatnonzero(requested)
+    if requested.dtype.kind in "UO":
         known = {} if feature_names is None else {name: i for i, name in enumerate(feature_names)}
-        missing = [name for name in wanted.tolist() if name not in known]
+        missing = [name for name in requested.tolist() if name not in known]
         if missing:
             have = list(known) if known else "no names (pass a data frame)"
             raise ValueError(f"OnColumns: no column named {missing[0]!r}; X has {have}.")
-        return np.array([known[name] for name in wanted.tolist()])
-    outside = [int(c) for c in wanted if not -n_columns <= c < n_columns]
+        return np.array([known[name] for name in requested.tolist()])
+    outside = [int(c) for c in requested if not -n_columns <= c < n_columns]
     if outside:
         raise ValueError(f"OnColumns: column {outside[0]} is out of range; X has {n_columns} columns.")
-    return wanted % n_columns
+    return requested % n_columns

@@ -8,8 +8,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from simlabel._utils.validation import FloatArray, Rows, check_number
-from simlabel.similarities._base import Grid, Leaf, Names, Similarity
+from simlabel._utils.validation import AnyArray, FloatArray, Rows, check_number
+from simlabel.similarities._base import Grid, Leaf, Similarity
 
 
 class Composite(Similarity):
@@ -53,7 +53,7 @@ class Composite(Similarity):
             part.check()
 
     def fit(
-        self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
+        self, X: Rows, feature_names: AnyArray | None = None, sample_weight: FloatArray | None = None
     ) -> Self:
         """Fit the parts."""
         parts = {name: part.fit(X, feature_names, sample_weight) for name, part in self.parts.items()}

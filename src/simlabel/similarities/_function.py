@@ -126,8 +126,8 @@ def _short(value: Any) -> str:
 class Precomputed(Similarity):
     """The similarities themselves as X.
 
-    In fit it is (n_rows, n_rows), between the labelled instances; later it is
-    (n_queries, n_rows), between the queries and the labelled instances.
+    In fit it is (n_rows, n_rows), between the labeled instances; later it is
+    (n_queries, n_rows), between the queries and the labeled instances.
 
     Parameters
     ----------

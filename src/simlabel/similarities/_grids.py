@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import content_order, drawn_copies, fold, is_lazy, lazy_moments
+from simlabel._utils.rows import content_order, fold, is_lazy, lazy_moments, sample_copies
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._base import Grid
 
@@ -100,5 +100,5 @@ def sampled_rows(
     if n_copies(weights) <= n:
         return X, weights
     order = content_order(X, weights=weights, rounded=True)
-    rows, copies = np.unique(drawn_copies(order, weights, n, seed), return_counts=True)
+    rows, copies = np.unique(sample_copies(order, weights, n, seed), return_counts=True)
     return X[rows], copies.astype(np.float64)

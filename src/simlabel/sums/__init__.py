@@ -5,13 +5,21 @@ An engine gets a `ReduceCall`: queries, prepared references, and jobs (similarit
 of similarities.
 """
 
-from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
-from simlabel.sums._chunks import Chunk, Ids, number_after
+from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, PairProgress, Plan, ReduceCall
+from simlabel.sums._chunks import Chunk, Ids, next_free_id
 from simlabel.sums._collapsed import Collapsed, CollapsedSums, MergedSums, sparse_product
 from simlabel.sums._pairs import AllPairs, Exact, Sampled
-from simlabel.sums._planning import can_be_symmetric, is_worth_symmetric, make_plan, plan_reduction
+from simlabel.sums._planning import can_be_symmetric, make_plan, plan_reduction, symmetric_pays
 from simlabel.sums._prepared import Prepared, prepare
-from simlabel.sums._reducers import Exclude, Join, Keep, Largest, Reducer, SumReducer, reducer_for
+from simlabel.sums._reducers import (
+    Exclude,
+    Join,
+    MatrixReducer,
+    Reducer,
+    SumReducer,
+    TopKReducer,
+    reducer_for,
+)
 from simlabel.sums._references import References
 from simlabel.sums._running import (
     Shard,
@@ -63,12 +71,12 @@ __all__ = [
     "Exclude",
     "Job",
     "Join",
-    "Keep",
-    "Largest",
+    "MatrixReducer",
+    "TopKReducer",
     "MergedSums",
     "Plan",
     "Prepared",
-    "Progress",
+    "PairProgress",
     "ReduceCall",
     "Reducer",
     "Sampled",
@@ -80,7 +88,7 @@ __all__ = [
     "close",
     "cut_jobs",
     "is_objects",
-    "is_worth_symmetric",
+    "symmetric_pays",
     "make_plan",
     "make_shard",
     "plan_reduction",
@@ -94,7 +102,7 @@ __all__ = [
     "sparse_product",
     "Chunk",
     "Ids",
-    "number_after",
+    "next_free_id",
     "References",
     "SAMPLERS",
     "draw",

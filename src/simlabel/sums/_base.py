@@ -19,7 +19,7 @@ from simlabel.sums._weightings import Weighting
 
 DEFAULT_MEMORY_MIB = 256
 
-Progress = Callable[[int, int], None]  # (pairs done, pairs in total)
+PairProgress = Callable[[int, int], None]  # (pairs done, pairs in total)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Engine(BaseEstimator):
     memory_mib: float
 
     @property
-    def at_home(self) -> Engine:
+    def local_engine(self) -> Engine:
         """The engine for blocks on this machine."""
         return self
 
@@ -173,7 +173,7 @@ class Engine(BaseEstimator):
         if on_block is not None and not callable(on_block):
             raise TypeError(f"{type(self).__name__}: on_block must be callable, got {on_block!r}.")
 
-    def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
+    def unsupported_reason(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
         """Return why this engine cannot be used, or None."""
         return None
 
@@ -181,7 +181,7 @@ class Engine(BaseEstimator):
         """Predict nanoseconds on one core."""
         raise NotImplementedError
 
-    def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+    def warm_up(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Precompute, and cache in the jobs, what does not depend on queries."""
 
     def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:

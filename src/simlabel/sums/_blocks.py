@@ -6,13 +6,12 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from simlabel._utils.kernels import panel_width, tile_rows
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import n_rows, row_width
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import AnyArray, FloatArray, Rows
 from simlabel.sums._base import Job, Plan, ReduceCall
 from simlabel.sums._influence import transposed
 from simlabel.sums._prepared import Prepared, Side, statistic
@@ -46,7 +45,7 @@ class TileSums:
         for partial, S in zip(self.reduced, self._similarities(self._sides, part), strict=True):
             partial.add(S, part)
 
-    def meet(self, other: TileSums, mine: slice, part: slice) -> None:
+    def update_pair(self, other: TileSums, mine: slice, part: slice) -> None:
         """Add the references `part`, which are the queries of `other`, and add these queries to `other`."""
         sides = {key: self.prepared.references(key, mine) for key in self.prepared.leaves}
         both = zip(self.reduced, other.reduced, self._similarities(sides, part), strict=True)
@@ -134,7 +133,7 @@ class PanelSums:
         none = np.empty((0, 0, self.width, self.width), dtype=self.prepared.dtype)
         self._add(self._side, part, none, np.empty((0, 0, 0)), diagonal=False)
 
-    def meet(self, other: PanelSums, mine: slice, part: slice) -> None:
+    def update_pair(self, other: PanelSums, mine: slice, part: slice) -> None:
         """Add the references `part`, which are the queries of `other`, and add these queries to `other`."""
         side = self.prepared.references(self.key, mine)  # not stored: each block would have a copy in panels
         labels = self.influence.in_panels(mine, self.prepared.dtype)
@@ -149,8 +148,8 @@ class PanelSums:
         references = np.ascontiguousarray(x.rows), x.norms
         queries = side.panels, _in_panels(side.norms, self.width, 0)
         V = self.influence.in_tiles(part, self.step, self.prepared.dtype)
-        left_out, back = (self.own - part.start, self.kept), (own_rows, mirrored, diagonal)
-        self.kernel((references, queries, self.step, self.parameters, V, left_out, back, self.out))
+        excluded, back = (self.own - part.start, self.kept), (own_rows, mirrored, diagonal)
+        self.kernel((references, queries, self.step, self.parameters, V, excluded, back, self.out))
 
     def partials(self) -> list[PartialResult]:
         """Return the sums so far, (n_labels, n_queries) for each job."""
@@ -167,7 +166,7 @@ def sums_of_block(call: ReduceCall, queries: slice, plan: Plan) -> Any:
     return kind(call.prepared, call.Q[queries], call.jobs, call.excluded(queries))
 
 
-def _in_panels(numbers: npt.NDArray[Any], width: int, fill: float) -> npt.NDArray[Any]:
+def _in_panels(numbers: AnyArray, width: int, fill: float) -> AnyArray:
     """Return one number per query in panels, (n_panels, width)."""
     filled = np.full(-(-len(numbers) // width) * width, fill, dtype=numbers.dtype)
     filled[: len(numbers)] = numbers

@@ -15,11 +15,10 @@ import scipy.sparse as sp
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import Groups, LazyRows, blocks, fold, joined, take_rows
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, Rows
-from simlabel.labels import Indicator, UnknownLabels, joined_unknown, label_counts, moved
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows
+from simlabel.labels import Indicator, UnknownLabels, concatenate_unknown, label_counts, moved
 
-Positions = npt.NDArray[np.int64]
-Ids = range | npt.NDArray[Any]  # consecutive numbers, int64, or any objects
+Ids = range | AnyArray  # consecutive numbers, int64, or any objects
 
 
 @dataclass(eq=False)
@@ -56,14 +55,14 @@ class Chunk:
         return int(self.Y.shape[0])
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> IntArray:
         """The set sizes that occur, sorted, of rows whose labels are all known."""
         counts = np.diff(self.Y.indptr)
         counts = counts if self.unknown is None else counts[self.unknown.complete]
         return np.unique(counts).astype(np.int64)
 
     @cached_property
-    def label_counts(self) -> npt.NDArray[np.int64]:
+    def label_counts(self) -> IntArray:
         """The number of rows in which each label is present, and in which it is known, (2, n_labels)."""
         return label_counts(self.Y, self.unknown)
 
@@ -72,7 +71,7 @@ class Chunk:
         """Whether all labels of all rows are known."""
         return self.unknown is None or not self.unknown.entries.nnz
 
-    def settled(self, constant: npt.NDArray[np.int8]) -> Chunk:
+    def imputed(self, constant: npt.NDArray[np.int8]) -> Chunk:
         """Return the chunk with unknown cells of constant labels set to the constant; cached.
 
         Parameters
@@ -84,7 +83,7 @@ class Chunk:
         if self.unknown is None or not filled.any():
             return self
         unknown = self.unknown
-        make = partial(unknown.settled, self.Y, filled)
+        make = partial(unknown.imputed, self.Y, filled)
         return self._cached("_settled", filled.tobytes(), lambda: self.with_labels(*make()))
 
     def _cached(self, name: str, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -112,7 +111,7 @@ class Chunk:
         ids = self.ids
         return lambda name: ids.index(name) if type(name) is int and name in ids else None
 
-    def influence(self, sizes: npt.NDArray[np.int64], complete: bool = True) -> Rows:
+    def influence(self, sizes: IntArray, complete: bool = True) -> Rows:
         """Return the rows of `References.influence`; cached."""
         key = (self.Y.shape[1], sizes.tobytes(), complete)
         short = isinstance(self.X, LazyRows)
@@ -122,7 +121,7 @@ class Chunk:
             lambda: _weighted_rows(self.Y, self.weights, sizes, short) if complete else self._partly(sizes),
         )
 
-    def _partly(self, sizes: npt.NDArray[np.int64]) -> Rows:
+    def _partly(self, sizes: IntArray) -> Rows:
         """Return [Y | size if all labels are known | 1 if not | the labels known then], weighted."""
         n, n_labels = self.Y.shape
         entries = sp.csr_array((n, n_labels), dtype=np.int8) if self.unknown is None else self.unknown.entries
@@ -135,19 +134,19 @@ class Chunk:
         parts = [self.Y, votes, _placed(some, np.zeros_like(some), (n, 1)), known]
         return sp.csr_array(sp.hstack(parts, format="csr").multiply(self.weights[:, None]), dtype=np.float64)
 
-    def part(self, rows: Positions) -> Chunk:
+    def part(self, rows: IntArray) -> Chunk:
         """Return a copy of some rows, without references to the arrays of this chunk."""
         contiguous = isinstance(self.ids, range) and len(rows) == rows[-1] - rows[0] + 1
         ids = self.ids[rows[0] : rows[-1] + 1] if contiguous else np.asarray(self.ids)[rows]
         raw = None if self.raw is None else _taken(self.raw, rows)
         return self._selected(rows, _taken(self.X, rows), raw, ids)
 
-    def _selected(self, rows: Positions | slice, X: Rows, raw: Rows | None, ids: Ids) -> Chunk:
+    def _selected(self, rows: IntArray | slice, X: Rows, raw: Rows | None, ids: Ids) -> Chunk:
         groups = None if self.groups is None else self.groups[rows]
         unknown = None if self.unknown is None else self.unknown.part(rows)
         return Chunk(X, self.Y[rows], self.weights[rows], ids, raw, groups, unknown)
 
-    def relabelled(self, places: Positions, n_labels: int) -> Chunk:
+    def relabeled(self, places: IntArray, n_labels: int) -> Chunk:
         """Return the same rows with label k moved to places[k]; the features are shared."""
         Y = moved(self.Y, places, n_labels)
         unknown = None if self.unknown is None else self.unknown.moved(places, n_labels)
@@ -158,7 +157,7 @@ class Chunk:
         return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups, unknown)
 
 
-def _placed(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Rows:
+def _placed(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Rows:
     return sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 
@@ -170,11 +169,11 @@ def _lowest(X: Rows) -> float:
     return min(float(X[part].min()) for part in blocks(X.shape[0], limits().piece_rows))  # rows in a file
 
 
-def _taken(X: Rows, rows: Positions) -> Rows:
+def _taken(X: Rows, rows: IntArray) -> Rows:
     return X.taken(rows) if isinstance(X, LazyRows) else take_rows(X, rows)
 
 
-def _weighted_rows(Y: Indicator, weights: FloatArray, sizes: npt.NDArray[np.int64], short: bool) -> Rows:
+def _weighted_rows(Y: Indicator, weights: FloatArray, sizes: IntArray, short: bool) -> Rows:
     """Return [Y | one-hot of the set size], times the weights; `short` saves memory instead of time."""
     n, n_labels = Y.shape
     counts = np.diff(Y.indptr)
@@ -198,7 +197,7 @@ def _ones(power: int) -> npt.NDArray[np.float64]:
     return ones
 
 
-def merged(chunks: Sequence[Chunk]) -> Chunk:
+def merge_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Return chunks as one, copied."""
     ids = [chunk.ids for chunk in chunks]
     follow = all(
@@ -221,10 +220,10 @@ def merged(chunks: Sequence[Chunk]) -> Chunk:
 def merged_unknown(chunks: Sequence[Chunk]) -> UnknownLabels | None:
     """Return the unknown entries of all chunks; None if there are none."""
     parts, lengths = [chunk.unknown for chunk in chunks], [len(chunk) for chunk in chunks]
-    return joined_unknown(parts, lengths, chunks[0].Y.shape[1])
+    return concatenate_unknown(parts, lengths, chunks[0].Y.shape[1])
 
 
-def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
+def merged_ids(chunks: Sequence[Chunk]) -> AnyArray:
     """Return the ids of all chunks, int64 or objects."""
     return _merged_names([np.asarray(chunk.ids) for chunk in chunks])
 
@@ -237,7 +236,7 @@ def merged_groups(chunks: Sequence[Chunk]) -> Groups:
     return _merged_names(alone)
 
 
-def _merged_names(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _merged_names(arrays: Sequence[AnyArray]) -> AnyArray:
     objects = any(a.dtype.kind != "i" for a in arrays)  # a range may begin beyond int64
     return np.concatenate([a.astype(object) if objects else a for a in arrays])
 
@@ -260,7 +259,7 @@ def named_ids(chunks: Iterable[Chunk]) -> set[Hashable]:
     return {name for chunk in chunks if not isinstance(chunk.ids, range) for name in chunk.ids.tolist()}
 
 
-def number_after(ids: Ids, least: int) -> int:
+def next_free_id(ids: Ids, least: int) -> int:
     """Return a number above all numbers among the ids, at least `least`."""
     if isinstance(ids, range):
         return max(least, ids.stop)

@@ -19,16 +19,16 @@ from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
     blocks,
     dense_rows,
-    merged_columns,
+    merge_equal_columns,
     n_rows,
     n_shared_columns,
     pieces,
     row_width,
 )
-from simlabel._utils.threads import effective_jobs, held_blas
+from simlabel._utils.threads import effective_jobs, limit_blas_threads
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities import Leaf
-from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
+from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, PairProgress, Plan, ReduceCall
 from simlabel.sums._influence import InfluenceColumns
 from simlabel.sums._pairs import Exact, check_finite_sums
 from simlabel.sums._planning import collapsed_cost
@@ -140,7 +140,7 @@ class MergedSums:
     def of_references(cls, leaf: Leaf, X: Rows, V: FloatArray, dtype: npt.DTypeLike) -> Self:
         """Sum references as the model compares them, (n, n_features), with their influence, float64."""
         Z = sp.csr_array(leaf.expanded(X))
-        merged = merged_columns(Z)
+        merged = merge_equal_columns(Z)
         n_kinds = len(merged.kept)
         by_kind = sp.csr_array(Z[:, merged.kept].T)
         U = np.empty((n_kinds, V.shape[1]), dtype=dtype)
@@ -194,11 +194,11 @@ class Collapsed(Engine):
     name = "collapsed"
     file_key = "engines.Collapsed"
 
-    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: Progress | None = None) -> None:
+    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: PairProgress | None = None) -> None:
         self.memory_mib = memory_mib
         self.on_block = on_block
 
-    def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
+    def unsupported_reason(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
         """Refuse similarities without explicit columns, and weightings."""
         for job in jobs:
             if len(job.leaves) != 1 or _width(prepared, job) is None:
@@ -228,13 +228,13 @@ class Collapsed(Engine):
         numbers = cache[_SHARED] * sum(job.reducer.width for job in jobs)
         return bool(prepared.dtype.itemsize * numbers > limits().merged_bytes)
 
-    def is_ready(self, jobs: Sequence[Job]) -> bool:
+    def is_collapsed(self, jobs: Sequence[Job]) -> bool:
         """Whether the references of all jobs are collapsed."""
         return all(_SUMS in job.cache for job in jobs)
 
-    def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+    def warm_up(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Collapse the references."""
-        reason = self.why_not(prepared, jobs)
+        reason = self.unsupported_reason(prepared, jobs)
         if reason is not None:
             raise ValueError(f"engine='collapsed' is not possible: {reason}.")
         for job in jobs:
@@ -256,11 +256,11 @@ class Collapsed(Engine):
         old_pieces, new_pieces = _pieces_of(before, old), _pieces_of(after, new)
         if old_pieces is None or new_pieces is None:
             return  # learned influence changes for every reference
-        gone = [old_pieces[key] for key in old_pieces.keys() - new_pieces.keys()]
+        removed = [old_pieces[key] for key in old_pieces.keys() - new_pieces.keys()]
         came = [new_pieces[key] for key in new_pieces.keys() - old_pieces.keys()]
-        if sum(n_rows(X) for X, _ in gone + came) > after.n_rows:
+        if sum(n_rows(X) for X, _ in removed + came) > after.n_rows:
             return  # recomputing costs less
-        for X, V in gone:
+        for X, V in removed:
             sums = sums.added(X, V, self.memory_mib, sign=-1)
         for X, V in came:
             sums = sums.added(X, V, self.memory_mib)
@@ -290,9 +290,9 @@ class Collapsed(Engine):
         """Compute one product for each block of queries."""
         if call.exclude is not None:
             return Exact(self.memory_mib, self.on_block).reduce(call)
-        with held_blas(effective_jobs(call.n_jobs)):
-            if not self.is_ready(call.jobs):
-                self.ready(call.prepared, call.jobs)
+        with limit_blas_threads(effective_jobs(call.n_jobs)):
+            if not self.is_collapsed(call.jobs):
+                self.warm_up(call.prepared, call.jobs)
             sums = [job.cache[_SUMS].of(call.Q, self.memory_mib) for job in call.jobs]
         outputs = [each.astype(call.prepared.dtype, copy=False) for each in sums]
         check_finite_sums(outputs, call.jobs)

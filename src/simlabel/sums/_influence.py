@@ -20,9 +20,9 @@ from simlabel._utils.kernels import (
 )
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import Stack
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows
 
-Arrays = tuple[npt.NDArray[Any], ...]
+Arrays = tuple[AnyArray, ...]
 
 _FEW = 4096  # entries: numpy's loop is fast enough for them
 
@@ -73,7 +73,7 @@ class InfluenceColumns:
         if arrays is None:
             arrays = compute()
             size = sum(array.nbytes for array in arrays)
-            if self._cached_bytes + size <= limits().kept_bytes:
+            if self._cached_bytes + size <= limits().cache_bytes:
                 self._cache[key] = arrays
                 self._cached_bytes += size
         return arrays
@@ -83,7 +83,7 @@ class InfluenceColumns:
         """All rows; a copy if they are in pieces."""
         return self.stack.whole() if len(self.stack.pieces) > 1 else self.stack.pieces[0]
 
-    def rows(self, rows: slice | npt.NDArray[np.int64]) -> Rows:
+    def rows(self, rows: slice | IntArray) -> Rows:
         """Return some rows."""
         return self.stack[rows]
 
@@ -128,7 +128,7 @@ class InfluenceColumns:
             V = self.stack[part]
             size = V.shape[0] * self.width * np.dtype(dtype).itemsize * (len(self._columns) + 1)
             lookup = self.width >= self.DENSE_COLUMNS_PER_LOOKUP * self.entries_per_row
-            if lookup or size > limits().kept_bytes:
+            if lookup or size > limits().cache_bytes:
                 self._columns[key] = sp.csc_array(V, dtype=dtype)
             elif (V.data == 1).all():
                 self._columns[key] = _bit_mask(V)

@@ -14,18 +14,18 @@ import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks, is_lazy, n_rows, row_width, take_rows
-from simlabel._utils.threads import effective_jobs, held_blas
+from simlabel._utils.threads import effective_jobs, limit_blas_threads
 from simlabel._utils.validation import FloatArray, IntArray, Rows, check_number, check_numbers
 from simlabel.similarities import Leaf, Similarity
-from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
+from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, PairProgress, Plan, ReduceCall
 from simlabel.sums._planning import (
     Visit,
     can_be_symmetric,
-    is_worth_symmetric,
     nonzero_cost,
     pairs_cost,
     plan_reduction,
-    why_not_sparse,
+    sparse_unsupported_reason,
+    symmetric_pays,
 )
 from simlabel.sums._prepared import Prepared, prepare, statistic
 from simlabel.sums._reducers import SumReducer
@@ -34,7 +34,7 @@ from simlabel.sums._samplers import draw
 from simlabel.sums._sparse import reduce_sparse
 
 _FEW = "plan for few queries"  # key of a job's cache
-_MOST_DRAWS = 1 << 24  # for each query: more are slower than the sum over all references
+_MAX_DRAWS = 1 << 24  # for each query: more are slower than the sum over all references
 _ROUNDING = 1e-8  # numpy's tolerance for the sum of probabilities
 
 
@@ -67,7 +67,7 @@ class Exact(Engine):
     def __init__(
         self,
         memory_mib: float = DEFAULT_MEMORY_MIB,
-        on_block: Progress | None = None,
+        on_block: PairProgress | None = None,
         visit: Visit = "auto",
     ) -> None:
         self.memory_mib = memory_mib
@@ -83,7 +83,7 @@ class Exact(Engine):
     def cost(self, n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> float:
         """Return the lower cost of all pairs and non-zero products."""
         costs = [] if self.visit == "nonzero" else [pairs_cost(n_queries, prepared, jobs)]
-        if self.visit != "all" and why_not_sparse(prepared, jobs) is None:
+        if self.visit != "all" and sparse_unsupported_reason(prepared, jobs) is None:
             costs.append(nonzero_cost(n_queries, prepared, jobs))
         return min(costs)
 
@@ -99,13 +99,13 @@ class Exact(Engine):
             return reduce_streamed(call, Exact(self.memory_mib, visit=self.visit), self.on_block)
         symmetric = call.symmetric and can_be_symmetric(call.prepared, call.jobs)
         plan = self._cached_plan(call, symmetric)
-        run = reduce_symmetric if symmetric and is_worth_symmetric(plan) else reduce_pairs
+        run = reduce_symmetric if symmetric and symmetric_pays(plan) else reduce_pairs
         if not plan.references and plan.n_references:
             run = reduce_sparse
         # threads of BLAS would wait for each other longer than they work on small products
         small = plan.n_queries >= limits().few_queries and plan.operations < limits().serial_operations
         # each of our threads calls BLAS; one alone may use its threads, as many as the user allows
-        with held_blas(1 if plan.threads > 1 or small else effective_jobs(call.n_jobs)):
+        with limit_blas_threads(1 if plan.threads > 1 or small else effective_jobs(call.n_jobs)):
             outputs = run(call, plan, self.on_block)
         check_finite_sums(outputs, call.jobs)
         return outputs
@@ -134,7 +134,7 @@ class Exact(Engine):
             plans[call.n_queries] = replace(plans[n_queries], n_queries=call.n_queries, queries=queries)
         return plans[call.n_queries]
 
-    def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+    def warm_up(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Plan few queries if that does not depend on them."""
         if prepared.forms == {"dot"} and not prepared.sparse and not is_lazy(prepared.X):
             self._cached_plan(ReduceCall(prepared.X[:1], prepared, jobs), False)
@@ -206,10 +206,10 @@ class Sampled(Engine):
             raise ValueError(f"Sampled: order must hold each of the positions 0 to {len(places) - 1} once.")
         check_number("Sampled", "n", self.n, at_least=1, integer=True)
         check_number("Sampled", "seed", self.seed, at_least=0, integer=True)
-        if self.n > _MOST_DRAWS:
-            raise ValueError(f"Sampled: n must be at most {_MOST_DRAWS:,}, got {self.n:,}.")
+        if self.n > _MAX_DRAWS:
+            raise ValueError(f"Sampled: n must be at most {_MAX_DRAWS:,}, got {self.n:,}.")
 
-    def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
+    def unsupported_reason(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
         """Refuse weightings of whole rows, and precomputed matrices."""
         if "precomputed" in prepared.forms:
             return "a precomputed matrix has no references to draw"
@@ -238,7 +238,7 @@ class Sampled(Engine):
 
     def reduce(self, call: ReduceCall) -> list[FloatArray]:
         """Compute the results, query by query."""
-        reason = self.why_not(call.prepared, call.jobs)
+        reason = self.unsupported_reason(call.prepared, call.jobs)
         if reason is not None:
             raise ValueError(f"Sampling for each query is not possible: {reason}.")
         plan = self.plan(call.n_queries, call.prepared, call.jobs, call.n_jobs)
@@ -251,7 +251,7 @@ class Sampled(Engine):
                 for output, sums in zip(outputs, exact.reduce(self._drawn(call, i)), strict=True):
                     output[i] = sums[0]
 
-        with held_blas(1):
+        with limit_blas_threads(1):
             run_tasks(work, list(blocks(call.n_queries, limits().sampled_task_queries)), plan.threads)
         return outputs
 
@@ -310,7 +310,7 @@ class AllPairs:
         return cls(X[:].astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X, n_jobs)
 
     @staticmethod
-    def reads(similarity: Similarity) -> bool:
+    def supports(similarity: Similarity) -> bool:
         """Whether a similarity is computed from statistics; a Python function of two rows is not."""
         return all(leaf.similarity.form in ("dot", "coordinate") for leaf in similarity.leaves())
 
@@ -346,6 +346,6 @@ class AllPairs:
             T[here, other] = block.T
 
         pairs = list(itertools.combinations_with_replacement(parts, 2))
-        with held_blas(1):
+        with limit_blas_threads(1):
             run_tasks(fill, pairs, effective_jobs(self.n_jobs))
         return T, np.concatenate([sides[part.start].norms for part in parts])

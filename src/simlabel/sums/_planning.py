@@ -111,11 +111,11 @@ def plan_reduction(
     If whole groups are left out (`grouped`), blocks of similarities are computed, in which they are masked.
     """
     threads = effective_jobs(n_jobs)
-    why_not = why_not_sparse(prepared, jobs, Q)
-    if visit == "nonzero" and why_not is not None:
-        raise ValueError(f"Exact: visit='nonzero' is not possible: {why_not}.")
+    unsupported_reason = sparse_unsupported_reason(prepared, jobs, Q)
+    if visit == "nonzero" and unsupported_reason is not None:
+        raise ValueError(f"Exact: visit='nonzero' is not possible: {unsupported_reason}.")
     cost = pairs_cost(n_queries, prepared, jobs)
-    if visit != "all" and why_not is None and not grouped:
+    if visit != "all" and unsupported_reason is None and not grouped:
         nonzero = nonzero_cost(n_queries, prepared, jobs)
         if visit == "nonzero" or nonzero < cost:
             plan = _plan_nonzero(n_queries, prepared, jobs, threads, cost / nonzero, memory_mib)
@@ -144,7 +144,7 @@ def _plan_nonzero(
     widths = sum(job.reducer.width for job in jobs)
     each = 24 * prepared.n_rows * len(prepared.leaves) + 8 * widths
     reasons = [
-        why_dtype(prepared),
+        dtype_reason(prepared),
         f"only pairs with a column in common are visited: about {gain:.2g} times as fast as all pairs",
     ]
     threads = _fitting_threads(threads, each, memory_mib, reasons)
@@ -163,7 +163,7 @@ def _plan_nonzero(
     )
 
 
-def why_not_sparse(prepared: Prepared, jobs: Sequence[Job], Q: Rows = None) -> str | None:
+def sparse_unsupported_reason(prepared: Prepared, jobs: Sequence[Job], Q: Rows = None) -> str | None:
     """Return why only pairs with common columns cannot be visited, for these queries if given, or None."""
     if not prepared.sparse:
         return "the references are not sparse"
@@ -206,7 +206,7 @@ def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symm
     if any(job.reducer is not one or job.weighting is not None for job in jobs):
         return False
     # a subclass that overrides what a kernel computes has none
-    kernels = {job.similarity.declared("sums_in_panels", "finish", "sums") for job in jobs}
+    kernels = {job.similarity.with_declared_labels("sums_in_panels", "finish", "sums") for job in jobs}
     fits = one.width * panel_width(prepared.dtype) <= limits().panel_sums
     return fits and len(kernels) == 1 and None not in kernels
 
@@ -217,9 +217,9 @@ def can_be_symmetric(prepared: Prepared, jobs: Sequence[Job]) -> bool:
     return sums and prepared.forms <= {"dot", "coordinate"}
 
 
-def is_worth_symmetric(plan: Plan) -> bool:
+def symmetric_pays(plan: Plan) -> bool:
     """Whether blocks are so large that the number of their pairs is small."""
-    fewest = min(plan.n_queries, plan.n_references, limits().smallest_side)
+    fewest = min(plan.n_queries, plan.n_references, limits().min_side)
     return math.isqrt(plan.queries * plan.references) >= fewest
 
 
@@ -245,11 +245,11 @@ def make_plan(
     """
     limit, budget, n_references = limits(), int(memory_mib * 2**20), prepared.n_rows
     operations = 2.0 * n_queries * _products(prepared)
-    reasons = [why_dtype(prepared)]
+    reasons = [dtype_reason(prepared)]
     if operations < limit.serial_operations or "block" in prepared.forms:
         threads = 1
     sizes = _sizes(prepared, bytes_per_query, n_similarities, panels)
-    if panels and sizes.block(1, limit.worth_a_thread) > budget // threads:
+    if panels and sizes.block(1, limit.min_thread_work) > budget // threads:
         panels, sizes = False, _sizes(prepared, bytes_per_query, n_similarities, False)
     queries, references = _full_block(n_queries, prepared, sizes, bytes_per_query, panels)
     if n_queries < limit.few_queries and not prepared.sparse and prepared.forms == {"dot"}:
@@ -262,10 +262,10 @@ def make_plan(
             "a Python function computes the similarities: one thread, since only one can run Python"
         )
         references = min(references, max(1, limit.function_block_pairs // queries))
-    threads = _fitting_threads(threads, sizes.block(1, limit.worth_a_thread), memory_mib, reasons)
+    threads = _fitting_threads(threads, sizes.block(1, limit.min_thread_work), memory_mib, reasons)
     queries, references = sizes.fitting(queries, references, budget // threads)
-    most_parts = sizes.parts(n_queries, queries, references, threads, budget)
-    queries, parts = _share_out(n_queries, n_references, queries, references, threads, most_parts)
+    max_parts = sizes.parts(n_queries, queries, references, threads, budget)
+    queries, parts = _split_blocks(n_queries, n_references, queries, references, threads, max_parts)
     threads = min(threads, max(1, -(-n_queries // queries) * parts))
     memory = sizes.total(n_queries, queries, references, threads, parts)
     if memory > budget:
@@ -298,9 +298,9 @@ def _full_block(
     references = limit.panel_references if panels else limit.block_references
     if panels:
         row = max(1, sizes.width) * sizes.entry
-        queries = min(queries, max(limit.fewest_panel_queries, limit.panel_bytes // row))
+        queries = min(queries, max(limit.min_panel_queries, limit.panel_bytes // row))
         cached = limit.cached_sums_bytes // max(1, bytes_per_query)
-        queries = min(queries, max(limit.fewest_cached_queries, cached))
+        queries = min(queries, max(limit.min_cached_queries, cached))
     elif not sizes.copies:  # few queries with more references: fewer tiles, still in cache
         references = max(references, limit.tile_bytes // (sizes.entry * queries))
     return queries, min(references, max(1, prepared.n_rows))
@@ -391,17 +391,17 @@ def _fitting_threads(threads: int, bytes_each: int, memory_mib: float, reasons: 
     return fitting
 
 
-def _share_out(
-    n_queries: int, n_references: int, queries: int, references: int, threads: int, most_parts: int
+def _split_blocks(
+    n_queries: int, n_references: int, queries: int, references: int, threads: int, max_parts: int
 ) -> tuple[int, int]:
     """Return even blocks of queries, a multiple of the threads; with few queries, parts of references."""
     if threads == 1:
         return queries, 1
     rounds = -(-n_queries // (queries * threads))
     even = max(1, -(-n_queries // (max(1, rounds) * threads)))
-    if even >= min(limits().fewest_block_queries, queries) or n_references <= references or most_parts == 1:
+    if even >= min(limits().min_block_queries, queries) or n_references <= references or max_parts == 1:
         return even, 1
-    return queries, min(threads, most_parts, n_references)
+    return queries, min(threads, max_parts, n_references)
 
 
 def _products(prepared: Prepared) -> float:
@@ -415,7 +415,7 @@ def _products(prepared: Prepared) -> float:
     return total
 
 
-def why_dtype(prepared: Prepared) -> str:
+def dtype_reason(prepared: Prepared) -> str:
     """Return the reason for the precision."""
     given = getattr(prepared.X, "dtype", None)
     if given is None:

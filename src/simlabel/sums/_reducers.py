@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.kernels import keep_largest
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.kernels import merge_top_k
+from simlabel._utils.validation import BoolArray, FloatArray, IntArray, Rows
 from simlabel.sums._influence import InfluenceColumns, transposed
 from simlabel.sums._weightings import TopK, Weighting
 
-Indices = npt.NDArray[np.int64]
 Join = Callable[[Sequence[FloatArray]], FloatArray]
 
 
@@ -39,16 +37,16 @@ class Exclude:
         Group numbers: all references of a query's group are left out, whatever `kept` is.
     """
 
-    own: Indices
+    own: IntArray
     kept: FloatArray
-    groups: tuple[Indices, Indices] | None = None
+    groups: tuple[IntArray, IntArray] | None = None
 
     def part(self, queries: slice) -> Exclude:
         """Select some of the queries."""
         groups = None if self.groups is None else (self.groups[0][queries], self.groups[1])
         return Exclude(self.own[queries], self.kept[queries], groups)
 
-    def among(self, part: slice | Indices) -> Exclude:
+    def among(self, part: slice | IntArray) -> Exclude:
         """Select the references `part`, in increasing order."""
         groups = None if self.groups is None else (self.groups[0], self.groups[1][part])
         if isinstance(part, slice):
@@ -59,12 +57,12 @@ class Exclude:
         there[there] = part[place[there]] == self.own[there]
         return Exclude(np.where(there, place, -1), self.kept, groups)
 
-    def together(self, part: slice) -> npt.NDArray[np.bool_]:
+    def together(self, part: slice) -> BoolArray:
         """Return which of the references `part` are in each query's group, (references, n_queries)."""
         assert self.groups is not None
         return self.groups[1][part, None] == self.groups[0][None, :]
 
-    def within(self, part: slice) -> tuple[Indices, Indices]:
+    def within(self, part: slice) -> tuple[IntArray, IntArray]:
         """Return the queries whose own entry is among the references `part`, and its position there."""
         rows = np.flatnonzero((self.own >= part.start) & (self.own < part.stop))
         return rows, self.own[rows] - part.start
@@ -159,7 +157,7 @@ class PartialSum(PartialResult):
         transposed(self.total, out)
 
 
-class Keep(Reducer):
+class MatrixReducer(Reducer):
     """The similarities themselves, one column per reference.
 
     Parameters
@@ -174,11 +172,11 @@ class Keep(Reducer):
 
     def start(self, n_queries: int, exclude: Exclude | None) -> PartialResult:
         """Return zeros."""
-        return _PartialKeep(np.zeros((n_queries, self.width)))
+        return _PartialMatrix(np.zeros((n_queries, self.width)))
 
     def part(self, rows: slice) -> Reducer:
         """Return the similarities of some references."""
-        return Keep(rows.stop - rows.start)
+        return MatrixReducer(rows.stop - rows.start)
 
     @staticmethod
     def join(parts: Sequence[FloatArray]) -> FloatArray:
@@ -187,20 +185,20 @@ class Keep(Reducer):
 
 
 @dataclass
-class _PartialKeep(PartialResult):
+class _PartialMatrix(PartialResult):
     S: FloatArray
 
     def add(self, S: FloatArray, part: slice) -> None:
         self.S[:, part] = S.T
 
-    def merge(self, later: _PartialKeep) -> None:
+    def merge(self, later: _PartialMatrix) -> None:
         self.S += later.S
 
     def finish(self, out: FloatArray) -> None:
         out[:] = self.S
 
 
-class WholeRows(Keep):
+class RowWeightingReducer(MatrixReducer):
     """The sum under a weighting of whole rows.
 
     Parameters
@@ -229,8 +227,8 @@ class WholeRows(Keep):
 
 
 @dataclass
-class _PartialRows(_PartialKeep):
-    reducer: WholeRows
+class _PartialRows(_PartialMatrix):
+    reducer: RowWeightingReducer
     exclude: Exclude | None
 
     def finish(self, out: FloatArray) -> None:
@@ -248,9 +246,9 @@ class _PartialRows(_PartialKeep):
             seen = ~self.exclude.together(slice(0, S.shape[1])).T
         else:
             rows, columns = self.exclude.within(slice(0, S.shape[1]))
-            gone = self.exclude.kept[rows] == 0
+            removed = self.exclude.kept[rows] == 0
             seen = np.ones(S.shape, dtype=bool)
-            seen[rows[gone], columns[gone]] = False
+            seen[rows[removed], columns[removed]] = False
         result = np.zeros_like(S)
         counts = seen.sum(axis=1)
         for count in np.unique(counts[counts > 0]):  # rows of one length are weighted together
@@ -259,7 +257,7 @@ class _PartialRows(_PartialKeep):
         return result
 
 
-class Largest(Reducer):
+class TopKReducer(Reducer):
     """The sum over the k most similar references only.
 
     Parameters
@@ -284,7 +282,7 @@ class Largest(Reducer):
 
     def start(self, n_queries: int, exclude: Exclude | None) -> PartialResult:
         """Return no neighbors yet."""
-        return _PartialLargest(*_no_candidates(n_queries, self.capacity), exclude, self)
+        return _PartialTopK(*_no_candidates(n_queries, self.capacity), exclude, self)
 
     def part(self, rows: slice) -> Reducer:
         """Return the largest entries of some references."""
@@ -293,9 +291,9 @@ class Largest(Reducer):
     @staticmethod
     def join(parts: Sequence[FloatArray]) -> FloatArray:
         """Return the largest of the candidates of parts; of equals the first ones."""
-        merged = _PartialLargest(*_split(parts[0]))
+        merged = _PartialTopK(*_split(parts[0]))
         for later in parts[1:]:
-            merged.merge(_PartialLargest(*_split(later)))
+            merged.merge(_PartialTopK(*_split(later)))
         out = np.empty(parts[0].shape)
         merged.finish(out)
         return out
@@ -304,7 +302,7 @@ class Largest(Reducer):
         """Sum over the largest."""
         return self.sums(*_split(result), exclude)
 
-    def sums(self, values: FloatArray, indices: Indices, exclude: Exclude | None) -> FloatArray:
+    def sums(self, values: FloatArray, indices: IntArray, exclude: Exclude | None) -> FloatArray:
         """Sum over the k nearest of the candidates, (n_queries, width)."""
         n_queries, capacity = values.shape
         weights = self.weights
@@ -335,7 +333,7 @@ class Candidates(Reducer):
 
     def start(self, n_queries: int, exclude: Exclude | None) -> PartialResult:
         """Return none yet; groups are left out at once, own entries when all candidates are known."""
-        return _PartialLargest(*_no_candidates(n_queries, self.capacity), exclude)
+        return _PartialTopK(*_no_candidates(n_queries, self.capacity), exclude)
 
     def placed(self, result: FloatArray, start: int) -> FloatArray:
         """Return positions among all references; float64 holds them exactly."""
@@ -346,20 +344,20 @@ class Candidates(Reducer):
 
 
 @dataclass
-class _PartialLargest(PartialResult):
+class _PartialTopK(PartialResult):
     values: FloatArray
-    indices: Indices
+    indices: IntArray
     exclude: Exclude | None = None
-    reducer: Largest | None = None
+    reducer: TopKReducer | None = None
 
     def add(self, S: FloatArray, part: slice) -> None:
         if self.exclude is not None and self.exclude.groups is not None:
             S[self.exclude.together(part)] = -np.inf
         positions = np.arange(part.start, part.stop)[None, :]
-        keep_largest(transposed(S), positions, self.values, self.indices)
+        merge_top_k(transposed(S), positions, self.values, self.indices)
 
-    def merge(self, later: _PartialLargest) -> None:
-        keep_largest(later.values, later.indices, self.values, self.indices)
+    def merge(self, later: _PartialTopK) -> None:
+        merge_top_k(later.values, later.indices, self.values, self.indices)
 
     def finish(self, out: FloatArray) -> None:
         if self.reducer is not None:
@@ -369,11 +367,11 @@ class _PartialLargest(PartialResult):
         out[:] = np.hstack([np.where(there, self.values, 0.0), np.where(there, self.indices, -1)])
 
 
-def _no_candidates(n_queries: int, capacity: int) -> tuple[FloatArray, Indices]:
+def _no_candidates(n_queries: int, capacity: int) -> tuple[FloatArray, IntArray]:
     return np.full((n_queries, capacity), -np.inf), np.zeros((n_queries, capacity), dtype=np.int64)
 
 
-def _split(result: FloatArray) -> tuple[FloatArray, Indices]:
+def _split(result: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return values and positions of `Candidates`; empty ones have the value minus infinity."""
     capacity = result.shape[1] // 2
     places = result[:, capacity:].astype(np.int64)
@@ -384,7 +382,7 @@ def _split(result: FloatArray) -> tuple[FloatArray, Indices]:
 def reducer_for(weighting: Weighting | None, V: Rows, weights: FloatArray | None = None) -> Reducer:
     """Return the reducer for influence V under a weighting; `weights` are those contained in V."""
     if isinstance(weighting, TopK):
-        return Largest(V, int(weighting.k), weights)
+        return TopKReducer(V, int(weighting.k), weights)
     if weighting is not None and weighting.scope == "row":
-        return WholeRows(V, weighting)
+        return RowWeightingReducer(V, weighting)
     return SumReducer(V)

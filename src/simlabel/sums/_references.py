@@ -15,30 +15,28 @@ import numpy.typing as npt
 
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
-    Codes,
     Groups,
     LazyRows,
     content_order,
     content_units,
-    group_codes,
+    encode_groups,
     joined,
-    spliced,
+    splice,
     stacked,
 )
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, IntArray, Rows
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows
 from simlabel.labels import Indicator, UnknownLabels, constant_labels
 from simlabel.sums._chunks import (
     Chunk,
     Ids,
-    Positions,
     cut,
-    merged,
+    merge_chunks,
     merged_groups,
     merged_ids,
     merged_unknown,
     named_ids,
-    number_after,
+    next_free_id,
 )
 
 
@@ -90,7 +88,7 @@ class References:
         names = range(Y.shape[0]) if ids is None else ids
         self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw, groups, unknown)))
         #: a number that is not, and never was, the id of a reference
-        self.next_id: int = number_after(names, 0)
+        self.next_id: int = next_free_id(names, 0)
         self._named: list[set[Hashable]] = [named_ids(self.chunks)]
         self.pairwise = pairwise
 
@@ -104,10 +102,10 @@ class References:
         pairwise: bool = False,
     ) -> References:
         """Return references that consist of these chunks."""
-        made = cls.__new__(cls)
-        made.chunks, made.next_id, made._named = tuple(chunks), next_id, named or []
-        made.pairwise = pairwise
-        return made
+        created = cls.__new__(cls)
+        created.chunks, created.next_id, created._named = tuple(chunks), next_id, named or []
+        created.pairwise = pairwise
+        return created
 
     @cached_property
     def starts(self) -> list[int]:
@@ -145,7 +143,7 @@ class References:
         return joined([chunk.weights for chunk in self.chunks])
 
     @cached_property
-    def ids(self) -> npt.NDArray[Any]:
+    def ids(self) -> AnyArray:
         """The id of each, (n_references,)."""
         return merged_ids(self.chunks)
 
@@ -155,9 +153,9 @@ class References:
         return merged_groups(self.chunks)
 
     @cached_property
-    def groups(self) -> Codes | None:
+    def groups(self) -> IntArray | None:
         """The number of the group of each, (n_references,); None if there are no groups."""
-        return None if self.group_names is None else group_codes(self.group_names)
+        return None if self.group_names is None else encode_groups(self.group_names)
 
     @cached_property
     def order(self) -> IntArray:
@@ -175,27 +173,27 @@ class References:
         return self.places if self.groups is None else content_units(self.order, self.groups)
 
     @cached_property
-    def settled(self) -> tuple[Chunk, ...]:
+    def imputed(self) -> tuple[Chunk, ...]:
         """The chunks with unknown cells of constant labels set to the constant; all sums use these.
 
         So a label without known cells, or with positive ones only, does not affect the other labels.
         """
         if all(chunk.is_complete for chunk in self.chunks):
             return self.chunks
-        return self._settled_by(self.constant)
+        return self._imputed_by(self.constant)
 
-    def _settled_by(self, constant: npt.NDArray[np.int8] | None) -> tuple[Chunk, ...]:
-        return self.chunks if constant is None else tuple(chunk.settled(constant) for chunk in self.chunks)
+    def _imputed_by(self, constant: npt.NDArray[np.int8] | None) -> tuple[Chunk, ...]:
+        return self.chunks if constant is None else tuple(chunk.imputed(constant) for chunk in self.chunks)
 
     @property
-    def settled_Y(self) -> Indicator:
+    def imputed_Y(self) -> Indicator:
         """The label sets with unknown cells of constant labels set to the constant."""
-        return self.Y if self.settled is self.chunks else joined([chunk.Y for chunk in self.settled])
+        return self.Y if self.imputed is self.chunks else joined([chunk.Y for chunk in self.imputed])
 
     @cached_property
     def is_complete(self) -> bool:
         """Whether all labels of all references are known; constant labels count as known."""
-        return all(chunk.is_complete for chunk in self.settled)
+        return all(chunk.is_complete for chunk in self.imputed)
 
     @cached_property
     def knowledge(self) -> UnknownLabels | None:
@@ -205,21 +203,21 @@ class References:
     @property
     def completed(self) -> References:
         """The references with unknown cells of constant labels set to the constant."""
-        same = self.settled is self.chunks
-        return self if same else References.of(self.settled, self.next_id, pairwise=self.pairwise)
+        same = self.imputed is self.chunks
+        return self if same else References.of(self.imputed, self.next_id, pairwise=self.pairwise)
 
     @property
     def unknown(self) -> Indicator | None:
-        """Ones at the unknown entries of `settled_Y`, (n_references, n_labels); None if there are none."""
+        """Ones at the unknown entries of `imputed_Y`, (n_references, n_labels); None if there are none."""
         if self.is_complete:
             return None
         unknown = self.completed.knowledge
         return None if unknown is None else unknown.entries
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> IntArray:
         """The set sizes of rows whose labels are all known, sorted."""
-        return np.unique(np.concatenate([chunk.sizes for chunk in self.settled]))
+        return np.unique(np.concatenate([chunk.sizes for chunk in self.imputed]))
 
     @cached_property
     def constant(self) -> npt.NDArray[np.int8] | None:
@@ -238,19 +236,19 @@ class References:
         columns allow dividing by the similarity to the rows where a label is known: 1 for the other rows, and
         for each label 1 for those of them where it is known.
         """
-        return stacked([chunk.influence(self.sizes, self.is_complete) for chunk in self.settled])
+        return stacked([chunk.influence(self.sizes, self.is_complete) for chunk in self.imputed])
 
     @property
     def nonnegative(self) -> bool:
         """Whether no feature is negative."""
         return all(chunk.nonnegative for chunk in self.chunks)
 
-    def positions(self, names: Iterable[Hashable]) -> Positions:
+    def positions(self, names: Iterable[Hashable]) -> IntArray:
         """Return the positions of ids; -1 for an unknown id."""
-        wanted = list(names)
-        positions = np.full(len(wanted), -1, dtype=np.int64)
+        requested = list(names)
+        positions = np.full(len(requested), -1, dtype=np.int64)
         for chunk, start in zip(self.chunks, self.starts, strict=False):
-            for i, at in enumerate(map(chunk.find, wanted)):
+            for i, at in enumerate(map(chunk.find, requested)):
                 if at is not None:
                     positions[i] = start + at
         return positions
@@ -266,7 +264,9 @@ class References:
         self._named.append(named)
         return used + [n for n in names if type(n) is int and any(n in each for each in ranges)]
 
-    def _handed_on(self, come: Iterable[Hashable] = (), gone: Iterable[Hashable] = ()) -> list[set[Hashable]]:
+    def _inherited_ids(
+        self, come: Iterable[Hashable] = (), removed: Iterable[Hashable] = ()
+    ) -> list[set[Hashable]]:
         """Pass the set of ids that are not ranges to the next references, which update it.
 
         One set is passed on, so that a batch does not read every chunk. Older references, which no longer
@@ -277,15 +277,15 @@ class References:
         except IndexError:
             return []
         named.update(come)
-        named.difference_update(gone)
+        named.difference_update(removed)
         return [named]
 
     def taught(self, chunk: Chunk) -> References:
         """Return references with one more chunk; small chunks at the end are merged to stay few."""
         come = () if isinstance(chunk.ids, range) else chunk.ids.tolist()
-        next_id = number_after(chunk.ids, self.next_id)
+        next_id = next_free_id(chunk.ids, self.next_id)
         if isinstance(chunk.X, LazyRows):
-            return References.of([*self.chunks, *cut(chunk)], next_id, self._handed_on(come))
+            return References.of([*self.chunks, *cut(chunk)], next_id, self._inherited_ids(come))
         first, rows = len(self.chunks), len(chunk)
         while first > 0 and not isinstance(self.chunks[first - 1].X, LazyRows):
             before = len(self.chunks[first - 1])
@@ -293,43 +293,43 @@ class References:
                 break
             first, rows = first - 1, rows + before
         tail = [*self.chunks[first:], chunk]
-        last = merged(tail) if len(tail) > 1 else chunk
-        made = References.of([*self.chunks[:first], last], next_id, self._handed_on(come))
-        made.__dict__["starts"] = [*self.starts[: first + 1], self.starts[first] + len(last)]
-        made.__dict__["X"] = spliced(self.X, first, last.X)
-        made.__dict__ |= self._known_with(first, made)
-        return made
+        last = merge_chunks(tail) if len(tail) > 1 else chunk
+        created = References.of([*self.chunks[:first], last], next_id, self._inherited_ids(come))
+        created.__dict__["starts"] = [*self.starts[: first + 1], self.starts[first] + len(last)]
+        created.__dict__["X"] = splice(self.X, first, last.X)
+        created.__dict__ |= self._known_with(first, created)
+        return created
 
     def _known_with(self, first: int, more: References) -> dict[str, Any]:
         """Return cached values updated with the last chunk of `more`, without reading all rows.
 
         If a label is no longer constant, cached values are invalid, and the result is empty.
         """
-        before = self.settled
+        before = self.imputed
         if before is not self.chunks:
-            now = self._settled_by(more.constant)
+            now = self._imputed_by(more.constant)
             if any(one is not other for one, other in zip(before, now, strict=True)):
                 return {}
-        last = more.settled[-1]
+        last = more.imputed[-1]
         sizes, complete = np.union1d(self.sizes, last.sizes), self.is_complete and last.is_complete
         known = {"sizes": sizes, "is_complete": complete}
         same = len(sizes) == len(self.sizes) and complete == self.is_complete
         if "influence" in self.__dict__ and same:
-            known["influence"] = spliced(self.influence, first, last.influence(sizes, complete))
+            known["influence"] = splice(self.influence, first, last.influence(sizes, complete))
         return known
 
-    def without(self, positions: Positions) -> References:
+    def without(self, positions: IntArray) -> References:
         """Return references without some rows.
 
         The chunks concerned are copied in small pieces, so that less is copied the next time.
         """
-        gone = np.zeros(self.n_rows, dtype=bool)
-        gone[positions] = True
+        removed = np.zeros(self.n_rows, dtype=bool)
+        removed[positions] = True
         chunks: list[Chunk] = []
         names: list[Hashable] = []
         size = limits().piece_rows
         for chunk, start in zip(self.chunks, self.starts, strict=False):
-            here = gone[start : start + len(chunk)]
+            here = removed[start : start + len(chunk)]
             if not here.any():
                 chunks.append(chunk)
                 continue
@@ -339,7 +339,7 @@ class References:
                 if len(rows):
                     chunks.append(chunk.part(rows))
         come = named_ids([chunk for chunk in chunks if chunk not in self.chunks])
-        return References.of(chunks, self.next_id, self._handed_on(come, names))
+        return References.of(chunks, self.next_id, self._inherited_ids(come, names))
 
     def widened(self, width: int) -> References:
         """Return sparse references with more columns, which are empty."""
@@ -348,7 +348,7 @@ class References:
             X = chunk.X
             wider = type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
             chunks.append(replace(chunk, X=wider))
-        return References.of(chunks, self.next_id, self._handed_on())
+        return References.of(chunks, self.next_id, self._inherited_ids())
 
     def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> References:
         """Return the same rows with other label sets."""
@@ -356,11 +356,11 @@ class References:
             chunk.with_labels(Y[rows], None if unknown is None else unknown.part(rows))
             for chunk, rows in zip(self.chunks, map(slice, self.starts, self.starts[1:]), strict=False)
         ]
-        return References.of(chunks, self.next_id, self._handed_on(), pairwise=self.pairwise)
+        return References.of(chunks, self.next_id, self._inherited_ids(), pairwise=self.pairwise)
 
-    def relabelled(self, places: Positions, n_labels: int) -> References:
+    def relabeled(self, places: IntArray, n_labels: int) -> References:
         """Return the references with label k moved to places[k]."""
         if n_labels == self.n_labels:
             return self
-        chunks = [chunk.relabelled(places, n_labels) for chunk in self.chunks]
-        return References.of(chunks, self.next_id, self._handed_on(), pairwise=self.pairwise)
+        chunks = [chunk.relabeled(places, n_labels) for chunk in self.chunks]
+        return References.of(chunks, self.next_id, self._inherited_ids(), pairwise=self.pairwise)

@@ -19,7 +19,7 @@ from simlabel._utils.advice import SimlabelWarning
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks, n_rows, pieces, row_width
 from simlabel._utils.validation import FloatArray, Rows
-from simlabel.sums._base import Engine, Job, Plan, Progress, ReduceCall
+from simlabel.sums._base import Engine, Job, PairProgress, Plan, ReduceCall
 from simlabel.sums._blocks import sums_of_block
 from simlabel.sums._prepared import Prepared, prepare
 from simlabel.sums._reducers import Exclude, PartialResult, SumReducer
@@ -89,10 +89,10 @@ class SlowSimilarityWarning(SimlabelWarning):
     """A similarity given as a Python function is going to take long."""
 
 
-class Ticker:
+class ProgressCounter:
     """Counts pairs, reports progress, and warns of a Python function that will take long."""
 
-    def __init__(self, total: int, on_block: Progress | None, prepared: Prepared) -> None:
+    def __init__(self, total: int, on_block: PairProgress | None, prepared: Prepared) -> None:
         self.done, self.total = 0, total
         self.on_block = on_block
         self.watching = "block" in prepared.forms and any(
@@ -130,9 +130,9 @@ def empty_outputs(plan: Plan, jobs: Sequence[Job]) -> list[FloatArray]:
     return [np.zeros((plan.n_queries, job.reducer.width), dtype=plan.dtype) for job in jobs]
 
 
-def reduce_pairs(call: ReduceCall, plan: Plan, on_block: Progress | None) -> list[FloatArray]:
+def reduce_pairs(call: ReduceCall, plan: Plan, on_block: PairProgress | None) -> list[FloatArray]:
     """Reduce all pairs: tasks are blocks of queries with all references or a range of them."""
-    ticker = Ticker(plan.n_queries * plan.n_references, on_block, call.prepared)
+    ticker = ProgressCounter(plan.n_queries * plan.n_references, on_block, call.prepared)
     outputs = empty_outputs(plan, call.jobs)
     per_part = max(1, -(-plan.n_references // plan.parts))
     parts = list(blocks(plan.n_references, per_part)) or [slice(0, 0)]
@@ -190,13 +190,13 @@ def rounds(n: int) -> Iterator[list[tuple[int, int]]]:
 def _block_size(plan: Plan) -> int:
     """Return the side of a square of the planned size, or less, so that no thread waits for another."""
     side = max(1, math.isqrt(plan.queries * plan.references))
-    most = max(1, plan.n_references // limits().smallest_side)
+    most = max(1, plan.n_references // limits().min_side)
     at_once = min(2 * plan.threads, most)  # blocks that meet in pairs, one pair on each thread
     count = -(-plan.n_references // side)
     return -(-plan.n_references // (-(-count // at_once) * at_once)) if count > 1 else side
 
 
-def reduce_symmetric(call: ReduceCall, plan: Plan, on_block: Progress | None) -> list[FloatArray]:
+def reduce_symmetric(call: ReduceCall, plan: Plan, on_block: PairProgress | None) -> list[FloatArray]:
     """Reduce all pairs of the references with themselves: each is computed once and counts for both.
 
     Blocks of rows meet as in a tournament: no two threads add to the same block at once, and the order of
@@ -210,19 +210,19 @@ def reduce_symmetric(call: ReduceCall, plan: Plan, on_block: Progress | None) ->
     own = None if call.exclude is None else call.exclude.own
     if own is not None and not ((own < 0) | (own == np.arange(plan.n_queries))).all():
         raise ValueError("In a symmetric pass a row can leave out itself only: own must be i or -1.")
-    ticker = Ticker(plan.n_queries * plan.n_references, on_block, call.prepared)
+    ticker = ProgressCounter(plan.n_queries * plan.n_references, on_block, call.prepared)
     parts = list(blocks(plan.n_references, _block_size(plan)))
     sums = [sums_of_block(call, part, plan) for part in parts]
 
-    def meet(pair: tuple[int, int], stopped: Callable[[], bool]) -> None:
+    def update_pair(pair: tuple[int, int], stopped: Callable[[], bool]) -> None:
         one, other = pair
         here, there = parts[one], parts[other]
-        sums[one].meet(sums[other], here, there)
+        sums[one].update_pair(sums[other], here, there)
         pairs = (here.stop - here.start) * (there.stop - there.start)
         ticker.tick(pairs if one == other else 2 * pairs)
 
     pairs = [pair for some in rounds(len(parts)) for pair in some]
-    run_tasks(meet, pairs, plan.threads, alone_with=lambda pair: pair)
+    run_tasks(update_pair, pairs, plan.threads, alone_with=lambda pair: pair)
     outputs = empty_outputs(plan, call.jobs)
     for part, each in zip(parts, sums, strict=True):
         _finished(each.partials(), outputs, part)
@@ -321,10 +321,10 @@ def close(
     ]
 
 
-def reduce_streamed(call: ReduceCall, engine: Engine, on_block: Progress | None) -> list[FloatArray]:
+def reduce_streamed(call: ReduceCall, engine: Engine, on_block: PairProgress | None) -> list[FloatArray]:
     """Reduce references that are not in memory, shard by shard; `engine` reduces what has been read."""
     prepared, jobs = call.prepared, call.jobs
-    ticker = Ticker(call.n_queries * prepared.n_rows, on_block, prepared)
+    ticker = ProgressCounter(call.n_queries * prepared.n_rows, on_block, prepared)
     results: list[FloatArray] = []
     for shard in _read_ahead(prepared, jobs):
         part = shard.reduce(engine, call.Q, call.exclude, call.n_jobs)

@@ -11,25 +11,24 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.kernels import add_rows, common_terms
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks
-from simlabel._utils.validation import FloatArray
-from simlabel.sums._base import Job, Plan, Progress, ReduceCall
+from simlabel._utils.validation import BoolArray, FloatArray, IntArray
+from simlabel.sums._base import Job, PairProgress, Plan, ReduceCall
 from simlabel.sums._prepared import Prepared, row_norms
 from simlabel.sums._reducers import SumReducer
-from simlabel.sums._running import Ticker, empty_outputs, run_tasks
+from simlabel.sums._running import ProgressCounter, empty_outputs, run_tasks
 
 _SPARSE = "sparse sums"  # key of a job's cache
 
 
-def reduce_sparse(call: ReduceCall, plan: Plan, on_block: Progress | None) -> list[FloatArray]:
+def reduce_sparse(call: ReduceCall, plan: Plan, on_block: PairProgress | None) -> list[FloatArray]:
     """Reduce pairs with a column in common; tasks are blocks of queries."""
     Q, prepared, outputs = sp.csr_array(call.Q), call.prepared, empty_outputs(plan, call.jobs)
-    ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
+    ticker = ProgressCounter(plan.n_queries * plan.n_references, on_block, prepared)
     ways = [_way(job, prepared) for job in call.jobs]
 
     def work(queries: slice, stopped: Callable[[], bool]) -> None:
@@ -63,8 +62,8 @@ class _Reader:
         self.norms = row_norms(leaf, self.rows)
         n = prepared.n_rows
         self.dense, self.products = np.full(n, np.nan), np.empty(n)
-        self.met: npt.NDArray[np.bool_] = np.zeros(n, dtype=np.bool_)
-        self.space: npt.NDArray[np.int64] = np.empty(n, dtype=np.int64)
+        self.met: BoolArray = np.zeros(n, dtype=np.bool_)
+        self.space: IntArray = np.empty(n, dtype=np.int64)
 
     def read(self, i: int) -> None:
         """Find the references that have a column in common with query i."""
@@ -159,9 +158,9 @@ class _Background(_Products):
         out = self.total.copy()
         entries = slice(self.V.indptr[own], self.V.indptr[own + 1])
         for k, v in zip(self.V.indices[entries], self.V.data[entries], strict=True):
-            gone = (1.0 - kept) * self.factors[own] * v
-            if abs(gone) < 0.5 * abs(out[k]):
-                out[k] -= gone
+            removed = (1.0 - kept) * self.factors[own] * v
+            if abs(removed) < 0.5 * abs(out[k]):
+                out[k] -= removed
                 continue
             if self._by_label is None:
                 self._by_label = sp.csc_array(self.V)

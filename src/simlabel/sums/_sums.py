@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.registry import Registry
 from simlabel._utils.rows import n_rows
-from simlabel._utils.threads import held_to
+from simlabel._utils.threads import limit_n_jobs
 from simlabel._utils.validation import (
     FloatArray,
     Rows,
@@ -21,7 +21,7 @@ from simlabel._utils.validation import (
     check_sparse,
 )
 from simlabel.similarities import SIMILARITIES, Similarity
-from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
+from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, PairProgress, Plan, ReduceCall
 from simlabel.sums._collapsed import Collapsed
 from simlabel.sums._pairs import Exact
 from simlabel.sums._prepared import Prepared, prepare
@@ -52,7 +52,7 @@ class Auto(Engine):
     name = "auto"
     file_key = "engines.Auto"
 
-    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: Progress | None = None) -> None:
+    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: PairProgress | None = None) -> None:
         self.memory_mib = memory_mib
         self.on_block = on_block
 
@@ -65,20 +65,22 @@ class Auto(Engine):
         if exclude is not None or (known is prepared and most == np.inf):
             return exact
         collapsed = Collapsed(self.memory_mib, self.on_block)
-        if collapsed.is_ready(jobs):
+        if collapsed.is_collapsed(jobs):
             return collapsed  # it was chosen for many queries, and for few it is as cheap
         if known is prepared and n_queries <= most:
             return exact
-        possible = collapsed.why_not(prepared, jobs) is None and not collapsed.is_too_large(prepared, jobs)
+        possible = collapsed.unsupported_reason(prepared, jobs) is None and not collapsed.is_too_large(
+            prepared, jobs
+        )
         if possible and collapsed.cost(n_queries, prepared, jobs) < exact.cost(n_queries, prepared, jobs):
             return collapsed
         if len(jobs) == 1:
             jobs[0].cache[_PAIRS] = prepared, n_queries if possible else np.inf
         return exact
 
-    def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+    def warm_up(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Prepare what the engine for as many queries as references precomputes."""
-        self.choose(prepared.n_rows, prepared, jobs).ready(prepared, jobs)
+        self.choose(prepared.n_rows, prepared, jobs).warm_up(prepared, jobs)
 
     def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
         """Update collapsed sums."""
@@ -165,9 +167,9 @@ def similarity_sums(
     phi = SIMILARITIES.resolve(similarity)
     psi = resolve_weighting(weighting)
     phi.check()
-    if phi.open_parameters:
+    if phi.auto_parameters:
         raise ValueError(
-            f"similarity_sums tunes nothing: give {phi.open_parameters[0]} of {phi!r} a value, or use "
+            f"similarity_sums tunes nothing: give {phi.auto_parameters[0]} of {phi!r} a value, or use "
             f"SMLClassifier."
         )
     if psi is not None:
@@ -177,7 +179,7 @@ def similarity_sums(
     n_references = Q.shape[1] if phi.form == "precomputed" else n_rows(X)
     check_same_length(n_references, V, "V")
     own = _check_exclude(exclude, n_rows(Q), n_references)
-    with held_to(n_jobs):
+    with limit_n_jobs(n_jobs):
         phi = phi.fit(X)
         job = Job(phi, psi, reducer_for(psi, V))
         call = ReduceCall(Q, prepare(X, [phi]), [job], own, n_jobs=n_jobs)

@@ -1,15 +1,15 @@
 """Raw tables: cells, detection of column kinds, label cells, and the encoder of rows as features."""
 
-from simlabel.tables._cells import Cell, Cells, Row, table_cells, yes_or_no
+from simlabel.tables._cells import Cell, Cells, Row, parse_bool, table_cells
 from simlabel.tables._column_encoders import EmbeddedColumn, Embedding, NumberColumn, TermColumn
-from simlabel.tables._detection import KINDS, LEFT_OUT, Column, detect_columns, title_column
-from simlabel.tables._encoder import ENCODERS, NUMBERS, TableEncoder, TableWarning, advise_on_categories
+from simlabel.tables._detection import EXCLUDED_KINDS, KINDS, Column, detect_columns, title_column
+from simlabel.tables._encoder import ENCODERS, NUMBERS, TableEncoder, TableWarning, warn_about_categories
 from simlabel.tables._labels import label_sets, leaking_columns, separator_for, tagged_rows
 from simlabel.tables._lists import LISTS, guess_separator, join, list_form, split
-from simlabel.tables._text import ANALYSES, Vocabulary
+from simlabel.tables._text import ANALYZES, Vocabulary
 
 __all__ = [
-    "advise_on_categories",
+    "warn_about_categories",
     "TableEncoder",
     "Embedding",
     "TableWarning",
@@ -18,10 +18,10 @@ __all__ = [
     "guess_separator",
     "list_form",
     "KINDS",
-    "LEFT_OUT",
+    "EXCLUDED_KINDS",
     "NUMBERS",
     "ENCODERS",
-    "ANALYSES",
+    "ANALYZES",
     "Cell",
     "Cells",
     "Row",
@@ -38,5 +38,5 @@ __all__ = [
     "NumberColumn",
     "EmbeddedColumn",
     "Vocabulary",
-    "yes_or_no",
+    "parse_bool",
 ]

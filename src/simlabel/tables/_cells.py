@@ -198,7 +198,7 @@ def _encodable(text: str) -> str:
     return text
 
 
-def is_absent(value: Cell) -> bool:
+def is_missing_number(value: Cell) -> bool:
     """Return whether a cell is empty or holds a word for "missing"."""
     return value is None or (isinstance(value, str) and value.strip().casefold() in ABSENT)
 
@@ -223,7 +223,7 @@ def number(value: Cell, decimal: str = ".") -> float | None:
     return found if math.isfinite(found) else None
 
 
-def decimal_of(values: Sequence[Cell]) -> str | None:
+def detect_decimal(values: Sequence[Cell]) -> str | None:
     """Return the decimal sign with which most of the cells are numbers; None if no cell is a number."""
     counts = {sign: sum(number(value, sign) is not None for value in values) for sign in ".,"}
     best = max(counts, key=lambda sign: counts[sign])
@@ -261,12 +261,12 @@ def moment(value: Cell, order: str = "") -> datetime | None:
     return None
 
 
-def yes_or_no(cell: Cell) -> bool | None:
+def parse_bool(cell: Cell) -> bool | None:
     """Return the truth value of a cell (1, true, yes; 0, false, no); None if it is neither.
 
     Examples
     --------
-    >>> yes_or_no("1"), yes_or_no(0.0), yes_or_no("True"), yes_or_no(None), yes_or_no("2")
+    >>> parse_bool("1"), parse_bool(0.0), parse_bool("True"), parse_bool(None), parse_bool("2")
     (True, False, True, None, None)
     """
     value = number(cell)

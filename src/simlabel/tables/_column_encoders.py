@@ -18,11 +18,11 @@ from simlabel._utils.validation import FloatArray, IntArray, check_number, check
 from simlabel.tables._cells import Cell, moment, number
 from simlabel.tables._detection import Column
 from simlabel.tables._text import (
-    ANALYSES,
-    Counted,
+    ANALYZES,
+    TermCounts,
     Vocabulary,
-    as_written,
     grams_in_words,
+    original_spelling,
     whole_text,
     words_in_text,
 )
@@ -74,7 +74,7 @@ class TermColumn(FittedColumn):
 
     def check(self) -> None:
         """Raise ValueError if an attribute is invalid."""
-        if not isinstance(self.column, Column) or self.column.kind not in ANALYSES:
+        if not isinstance(self.column, Column) or self.column.kind not in ANALYZES:
             raise ValueError("TermColumn: its column has no terms.")
         n_parts, parts = len(self._counted([])), self.vocabularies
         if not isinstance(parts, tuple) or [type(part) for part in parts] != [Vocabulary] * n_parts:
@@ -83,19 +83,19 @@ class TermColumn(FittedColumn):
     @classmethod
     def learn(cls, column: Column, cells: Sequence[Cell], first_slot: int) -> Self:
         """Find the terms of the rows that a model is fitted on."""
-        made: list[Vocabulary] = []
+        created: list[Vocabulary] = []
         for counted in cls(column, ())._counted(cells):
-            made.append(Vocabulary.learn(counted, first_slot))
+            created.append(Vocabulary.learn(counted, first_slot))
             first_slot += len(counted.terms)
-        return cls(column, tuple(made))
+        return cls(column, tuple(created))
 
     @property
     def slots(self) -> IntArray:
         """Columns of the encoded rows that are in use."""
         return np.concatenate([part.slots for part in self.vocabularies])
 
-    def _counted(self, cells: Sequence[Cell]) -> tuple[Counted, ...]:
-        return ANALYSES[self.column.kind](cells, self.column.separator)
+    def _counted(self, cells: Sequence[Cell]) -> tuple[TermCounts, ...]:
+        return ANALYZES[self.column.kind](cells, self.column.separator)
 
     def names(self) -> Iterable[tuple[int, str]]:
         """Return each column of the encoded rows that is in use, with its term."""
@@ -115,11 +115,11 @@ class TermColumn(FittedColumn):
 
     def taught(self, cells: Sequence[Cell], first_slot: int) -> Self:
         """Add the terms of more rows."""
-        made = []
+        created = []
         for vocabulary, counted in zip(self.vocabularies, self._counted(cells), strict=True):
-            made.append(vocabulary.taught(counted, first_slot))
-            first_slot += len(made[-1].terms) - len(vocabulary.terms)
-        return replace(self, vocabularies=tuple(made))
+            created.append(vocabulary.taught(counted, first_slot))
+            first_slot += len(created[-1].terms) - len(vocabulary.terms)
+        return replace(self, vocabularies=tuple(created))
 
     def forgotten(self, cells: Sequence[Cell]) -> Self:
         """Remove the terms that only these rows had."""
@@ -131,7 +131,7 @@ class TermColumn(FittedColumn):
 
         N-grams of characters are shown as the words that contain them.
         """
-        written = as_written(c, self.column.separator)
+        written = original_spelling(c, self.column.separator)
         shown: list[Iterable[tuple[str, str]]] = [
             ((term, term.lstrip("*")) for term in each.terms) for each in self._counted([c])
         ]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from simlabel.tables._cells import YES_NO, Cell, Cells, decimal_of, is_absent, moment, number
-from simlabel.tables._lists import ENOUGH, feature_separator, listed, split
+from simlabel.tables._cells import YES_NO, Cell, Cells, detect_decimal, is_missing_number, moment, number
+from simlabel.tables._lists import ENOUGH, as_list, feature_separator, split
 from simlabel.tables._text import has_unspaced, whole_text
 
 #: kinds that a user can ask for -> what each means
@@ -25,7 +25,7 @@ KINDS = {
     "ignore": "left out",
 }
 #: kinds that are not used as features
-LEFT_OUT = ("id", "constant", "ignore")
+EXCLUDED_KINDS = ("id", "constant", "ignore")
 
 _URL = re.compile(r"^(?:https?://|ftp://|www\.)\S+$", re.IGNORECASE)
 _ID_NAME = re.compile(r"(?:^|[\W_])(?:id|ids|uuid|guid|key|nr|no|index)$|^(?:id|Id|ID)$|[a-z]I[dD]$")
@@ -132,7 +132,7 @@ def _column(name: str, values: Sequence[Cell], given: str | None) -> Column:
             f"or `simlabel fit`; or set its kind: 'multi' if the numbers are codes, or 'ignore'."
         )
     if given is not None:
-        decimal = decimal_of(facts.present) if given == "number" else None
+        decimal = detect_decimal(facts.present) if given == "number" else None
         order = _date_order(facts.present) if given == "date" else ""
         separator = feature_separator(facts.texts) if given == "multi" else None
         return Column(name, given, "as you said", separator or "", decimal or ".", order)
@@ -153,10 +153,10 @@ class _Facts:
         self.n, self.missing = len(filled), len(values) - len(filled)
         self.distinct = len(set(filled))
         self.cells = filled[:: -(-len(filled) // _MOST_CELLS) or 1]
-        self.present = [value for value in self.cells if not is_absent(value)]
+        self.present = [value for value in self.cells if not is_missing_number(value)]
         self.texts = [whole_text(c) for c in self.cells]
         self.n_words = sum(len(text.split()) for text in self.texts) / max(1, len(self.texts))
-        self.all_differ = self.n >= ENOUGH and self.distinct >= 0.99 * self.n
+        self.all_unique = self.n >= ENOUGH and self.distinct >= 0.99 * self.n
 
     @property
     def words(self) -> str:
@@ -169,7 +169,7 @@ class _Facts:
 
 def _are_vectors(cells: Sequence[Cell]) -> bool:
     """Return whether nearly all cells are lists of at least two numbers."""
-    lists = [list(c) if isinstance(c, tuple) else listed(c) if isinstance(c, str) else None for c in cells]
+    lists = [list(c) if isinstance(c, tuple) else as_list(c) if isinstance(c, str) else None for c in cells]
     vectors = sum(
         each is not None and len(each) > 1 and all(number(item) is not None for item in each)
         for each in lists
@@ -190,7 +190,7 @@ def _lists(facts: _Facts) -> Column | None:
     return Column(facts.name, "multi", "lists of values") if are_lists else None
 
 
-def _yes_no(facts: _Facts) -> Column | None:
+def _boolean_column(facts: _Facts) -> Column | None:
     words = {text.strip().casefold() for text in facts.texts}
     if 0 < len(words) <= 2 and words <= YES_NO.keys():
         return Column(facts.name, "yes/no", " or ".join(sorted(words)))
@@ -198,7 +198,7 @@ def _yes_no(facts: _Facts) -> Column | None:
 
 
 def _numbers(facts: _Facts) -> Column | None:
-    decimal = decimal_of(facts.present)
+    decimal = detect_decimal(facts.present)
     if decimal is None:
         return None
     found = [each for each in (number(value, decimal) for value in facts.present) if each is not None]
@@ -206,7 +206,7 @@ def _numbers(facts: _Facts) -> Column | None:
     if odd and (len(facts.present) < ENOUGH or len(found) < _NEARLY_ALL * len(facts.present)):
         return None
     least, most = min(found), max(found)
-    whole = not odd and facts.all_differ and all(value.is_integer() for value in found)
+    whole = not odd and facts.all_unique and all(value.is_integer() for value in found)
     if whole and (_ID_NAME.search(facts.name) or most - least == facts.n - 1):
         return Column(facts.name, "id", f"{facts.distinct:,} different whole numbers: left out")
     reason = f"{least:g} to {most:g}" + ", decimal comma" * (decimal == ",")
@@ -235,7 +235,7 @@ def _urls(facts: _Facts) -> Column | None:
 
 def _ids(facts: _Facts) -> Column | None:
     """Detect names that differ only in their numbers, and hexadecimal ones: parts of them mean nothing."""
-    if not facts.all_differ or any(" " in text.strip() for text in facts.texts):
+    if not facts.all_unique or any(" " in text.strip() for text in facts.texts):
         return None
     numbered = len({_DIGITS.sub("", text) for text in facts.texts}) <= max(3, 0.05 * len(facts.texts))
     if numbered or all(_HEX.match(text) for text in facts.texts):
@@ -258,4 +258,4 @@ def _categories(facts: _Facts) -> Column | None:
     return None
 
 
-_DETECTORS = (_constant, _lists, _yes_no, _numbers, _dates, _urls, _ids, _multi, _categories)
+_DETECTORS = (_constant, _lists, _boolean_column, _numbers, _dates, _urls, _ids, _multi, _categories)

@@ -10,16 +10,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from rich import box
 from rich.table import Table
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.advice import SimlabelWarning, advise
+from simlabel._utils.advice import SimlabelWarning, warn_user
 from simlabel._utils.registry import Registry
 from simlabel._utils.text import for_terminal
-from simlabel._utils.validation import IntArray, check_number
+from simlabel._utils.validation import AnyArray, IntArray, check_number
 from simlabel.tables._cells import Cell, Cells, Row
 from simlabel.tables._column_encoders import (
     EmbeddedColumn,
@@ -29,7 +28,7 @@ from simlabel.tables._column_encoders import (
     Readable,
     TermColumn,
 )
-from simlabel.tables._detection import LEFT_OUT, Column, detect_columns
+from simlabel.tables._detection import EXCLUDED_KINDS, Column, detect_columns
 from simlabel.tables._text import plain
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 NUMBERS = "numbers and dates"
 AnyColumn = TermColumn | NumberColumn | EmbeddedColumn
 _SPARE = 4096  # least number of columns that are reserved for new terms
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 _ENOUGH = 20  # rows: in fewer, all values may differ by chance
 _NEARLY_ALL = 0.8  # share of rows with a value of their own
 
@@ -130,17 +129,17 @@ class TableEncoder(BaseEstimator):
             Column(c.name, "embedding", f"{embeddings[c.name]!r}"[:60]) if c.name in embeddings else c
             for c in detect_columns(cells, kinds)
         ]
-        made: list[AnyColumn] = []
+        created: list[AnyColumn] = []
         for column in fitted.columns_:
-            if column.kind in LEFT_OUT:
+            if column.kind in EXCLUDED_KINDS:
                 continue
-            values, first = cells.column(column.name), _end(made)
+            values, first = cells.column(column.name), _end(created)
             if column.name in embeddings:
-                made.append(EmbeddedColumn.learn(column, embeddings[column.name], values, first))
+                created.append(EmbeddedColumn.learn(column, embeddings[column.name], values, first))
             else:
                 numeric = column.kind in ("number", "date")
-                made.append((NumberColumn if numeric else TermColumn).learn(column, values, first))
-        fitted.fitted_, fitted.used_slots_ = made, _end(made)
+                created.append((NumberColumn if numeric else TermColumn).learn(column, values, first))
+        fitted.fitted_, fitted.used_slots_ = created, _end(created)
         fitted.width_ = _reserved(fitted.used_slots_)
         unknown = sorted(set(self.weights or {}) - set(fitted.block_names))
         if unknown:
@@ -160,7 +159,7 @@ class TableEncoder(BaseEstimator):
         return list(self._grouped())
 
     @property
-    def number_slots(self) -> IntArray:
+    def numeric_slots(self) -> IntArray:
         """Columns of the encoded rows of numbers and dates; changes of rows leave them as they are."""
         return _slots([each for each in self.fitted_ if isinstance(each, NumberColumn)])
 
@@ -191,7 +190,7 @@ class TableEncoder(BaseEstimator):
         """Return the rows of another table with the columns of this one; warn of missing and new columns."""
         if cells.names == self.names_:
             return cells.rows
-        used = [column.name for column in self.columns_ if column.kind not in LEFT_OUT]
+        used = [column.name for column in self.columns_ if column.kind not in EXCLUDED_KINDS]
         at = {name: i for i, name in enumerate(cells.names)}
         if len(cells.names) == 1 and len(used) == 1 and cells.names[0] not in self.names_:
             at = {used[0]: 0}  # a plain list of texts
@@ -242,9 +241,9 @@ class TableEncoder(BaseEstimator):
                 )
         return {name: count for name, count in counts.items() if count}
 
-    def feature_names(self) -> npt.NDArray[Any]:
+    def feature_names(self) -> AnyArray:
         """Return (column, term) for each column of the encoded rows; None for a free one."""
-        names: npt.NDArray[Any] = np.full(self.width_, None, dtype=object)
+        names: AnyArray = np.full(self.width_, None, dtype=object)
         for each in self.fitted_:
             for slot, term in each.names():
                 names[slot] = (each.column.name, term)
@@ -275,7 +274,7 @@ class TableEncoder(BaseEstimator):
 
     def _weight(self, column: Column) -> float:
         block = NUMBERS if column.kind in ("number", "date") else column.name
-        return 0.0 if column.kind in LEFT_OUT else float((self.weights or {}).get(block, 1.0))
+        return 0.0 if column.kind in EXCLUDED_KINDS else float((self.weights or {}).get(block, 1.0))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each column: ``column``, ``kind``, ``weight``, ``reason``."""
@@ -287,19 +286,19 @@ class TableEncoder(BaseEstimator):
     def __rich__(self) -> Table:
         table = Table("Column", "Kind", "Weight", "Why", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for column in getattr(self, "columns_", ()):
-            shown = "" if column.kind in LEFT_OUT else f"{self._weight(column):g}"
+            shown = "" if column.kind in EXCLUDED_KINDS else f"{self._weight(column):g}"
             table.add_row(for_terminal(column.name), column.kind, shown, for_terminal(column.reason))
         return table
 
 
-def advise_on_categories(cells: Cells, encoder: TableEncoder) -> None:
+def warn_about_categories(cells: Cells, encoder: TableEncoder) -> None:
     """Warn of categories, as named by the user, with a different value in nearly every row."""
     for column in encoder.columns_:
         if column.kind != "category" or len(cells.rows) < _ENOUGH:
             continue
         distinct = len(set(cells.column(column.name)))
         if distinct >= _NEARLY_ALL * len(cells.rows):
-            advise(
+            warn_user(
                 f"column {column.name!r} has {distinct:,} values in {len(cells.rows):,} rows: as a category "
                 f"it identifies rows but says nothing else. Use columns={{{column.name!r}: 'text'}}.",
                 TableWarning,
@@ -320,8 +319,8 @@ def _reserved(used: int) -> int:
 
 
 def _named(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:_MOST_NAMED]))
-    return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"
+    shown = ", ".join(map(repr, names[:_MAX_NAMED]))
+    return shown if len(names) <= _MAX_NAMED else f"{shown} and {len(names) - _MAX_NAMED} more"
 
 
 ENCODERS: Registry[TableEncoder] = Registry("encoder", TableEncoder, [TableEncoder])

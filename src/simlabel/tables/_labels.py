@@ -8,16 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._utils.validation import IntArray, is_missing
-from simlabel.labels import Partial
+from simlabel.labels import PartialLabels
 from simlabel.tables._cells import Cells, cell
-from simlabel.tables._detection import LEFT_OUT
+from simlabel.tables._detection import EXCLUDED_KINDS
 from simlabel.tables._encoder import TableEncoder
 from simlabel.tables._lists import guess_separator, split
 from simlabel.tables._text import plain
 
 _SETS = (set, frozenset, list, tuple, np.ndarray)
 _LEAKING = 0.9  # share of rows whose cell has all labels and at most one other value
-_MOST_ROWS = 2000
+_MAX_ROWS = 2000
 
 
 def separator_for(y: Any, wanted: str | None) -> str | None:
@@ -55,7 +55,8 @@ def label_sets(y: Any, separator: str | None) -> Any:
     if not rows or not all(_is_label_set(row) or is_missing(row) for row in rows):
         return y
     return [
-        row if isinstance(row, Partial) else set(row) if isinstance(row, _SETS) else set() for row in rows
+        row if isinstance(row, PartialLabels) else set(row) if isinstance(row, _SETS) else set()
+        for row in rows
     ]
 
 
@@ -86,7 +87,7 @@ def tagged_rows(y: Any, empty: str) -> IntArray | None:
 
 def _is_label_set(row: Any) -> bool:
     """Return whether a row holds label names; a list with a number is a row of an indicator matrix."""
-    if isinstance(row, set | frozenset | Partial):
+    if isinstance(row, set | frozenset | PartialLabels):
         return True
     return isinstance(row, _SETS) and all(isinstance(each, str) or is_missing(each) for each in row)
 
@@ -121,13 +122,13 @@ def leaking_columns(cells: Cells, encoder: TableEncoder, classes: Any, Y: sp.csr
     """Return the columns that contain the labels of nearly every row, and little else."""
     names = [plain(str(label)) for label in classes.tolist()]
     labeled = np.flatnonzero(np.diff(Y.indptr))
-    rows = labeled[:: -(-len(labeled) // _MOST_ROWS) or 1].tolist()
+    rows = labeled[:: -(-len(labeled) // _MAX_ROWS) or 1].tolist()
     truth = [{names[k] for k in Y.indices[Y.indptr[i] : Y.indptr[i + 1]]} for i in rows]
     if len({frozenset(each) for each in truth}) < 2:
         return []  # if all rows have the same labels, nothing leaks
     found = []
     for column in encoder.columns_:
-        if column.kind in (*LEFT_OUT, "number", "date"):
+        if column.kind in (*EXCLUDED_KINDS, "number", "date"):
             continue
         values = cells.column(column.name)
         held = [{plain(item) for item in _items(values[i], column.separator)} for i in rows]

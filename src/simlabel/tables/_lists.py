@@ -37,7 +37,7 @@ def split(c: Cell, separator: str) -> list[str]:
     if isinstance(c, tuple):
         return list(c)
     if separator == LISTS:
-        found = listed(str(c))
+        found = as_list(str(c))
         return [str(c).strip()] if found is None else found
     parts = str(c).split(separator) if separator else [str(c)]
     return [part.strip() for part in parts if part.strip()]
@@ -56,12 +56,12 @@ def join(labels: Sequence[str], separator: str) -> str:
     return " ".join(f"#{label}" for label in labels) if separator == "#" else separator.join(labels)
 
 
-def listed(text: str) -> list[str] | None:
+def as_list(text: str) -> list[str] | None:
     """Return the items of a list written as JSON, Python, numpy or ``{a,b}``; None for any other text.
 
     Examples
     --------
-    >>> listed("['a', 'b']"), listed('{a,"b c"}'), listed("['a' 'b']"), listed("[]"), listed("a, b")
+    >>> as_list("['a', 'b']"), as_list('{a,"b c"}'), as_list("['a' 'b']"), as_list("[]"), as_list("a, b")
     (['a', 'b'], ['a', 'b c'], ['a', 'b'], [], None)
     """
     text = text.strip()
@@ -95,7 +95,7 @@ def list_form(texts: Sequence[str]) -> str:
     ('[]', '#', '')
     """
     enough = _WHOLE * max(1, len(texts))
-    if sum(listed(text) is not None for text in texts) >= enough:
+    if sum(as_list(text) is not None for text in texts) >= enough:
         return LISTS
     return "#" if sum(bool(_HASHTAGS.fullmatch(text.strip())) for text in texts) >= enough else ""
 

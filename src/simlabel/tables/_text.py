@@ -7,14 +7,20 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, IntArray, check_number, check_numbers, object_array
+from simlabel._utils.validation import (
+    AnyArray,
+    FloatArray,
+    IntArray,
+    check_number,
+    check_numbers,
+    object_array,
+)
 from simlabel.tables._cells import Cell
 from simlabel.tables._lists import split
 
@@ -33,14 +39,14 @@ _ADDRESS = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Counted:
+class TermCounts:
     """How often each term occurs in each row: counts (n_rows, n_terms), and the terms."""
 
     counts: sp.csr_array
     terms: list[str]
 
 
-def counted(items: Sequence[Iterable[str]]) -> Counted:
+def counted(items: Sequence[Iterable[str]]) -> TermCounts:
     """Count the terms of each row.
 
     Examples
@@ -50,7 +56,7 @@ def counted(items: Sequence[Iterable[str]]) -> Counted:
     ([[2.0, 1.0], [0.0, 0.0]], ['a', 'b'])
     """
     row, column, terms = _numbered(items)
-    return Counted(_counts(row, column, (len(items), len(terms))), terms)
+    return TermCounts(_counts(row, column, (len(items), len(terms))), terms)
 
 
 def _numbered(items: Sequence[Iterable[str]]) -> tuple[IntArray, IntArray, list[str]]:
@@ -83,18 +89,18 @@ def whole_text(c: Cell) -> str:
     return " ".join(c) if isinstance(c, tuple) else "" if c is None else str(c)
 
 
-def categories(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
+def categories(cells: Sequence[Cell], separator: str) -> tuple[TermCounts, ...]:
     """Count each cell as one category."""
     texts = [f"{c:g}" if isinstance(c, float) else whole_text(c) for c in cells]
     return (counted([() if c is None else (plain(t).strip(),) for c, t in zip(cells, texts, strict=True)]),)
 
 
-def items(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
+def items(cells: Sequence[Cell], separator: str) -> tuple[TermCounts, ...]:
     """Count the items of lists, or of texts with a separator."""
     return (counted([[plain(item) for item in split(c, separator)] for c in cells]),)
 
 
-def addresses(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
+def addresses(cells: Sequence[Cell], separator: str) -> tuple[TermCounts, ...]:
     """Count the host, up to three leading parts of the path, and the words of web addresses."""
     return (counted([[term for one in split(c, "") for term in _address(one)] for c in cells]),)
 
@@ -105,7 +111,7 @@ def _address(text: str) -> list[str]:
     return leading + [f"*{word}" for step in steps for word in _WORD.findall(step)]
 
 
-def texts(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
+def texts(cells: Sequence[Cell], separator: str) -> tuple[TermCounts, ...]:
     """Count words and pairs of adjacent words; and n-grams of characters within tokens.
 
     What a token consists of is found once for all texts.
@@ -118,7 +124,7 @@ def texts(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
     row, token, tokens = _numbered(documents)
     inside = counted([_grams(token) for token in tokens])
     in_rows = _counts(row, token, (len(cells), len(tokens)))
-    grams = Counted(sp.csr_array(in_rows @ inside.counts), inside.terms)
+    grams = TermCounts(sp.csr_array(in_rows @ inside.counts), inside.terms)
     # the words of all texts, one after another, and pairs of them that do not cross texts
     numbers: dict[str, int] = {}
     words = [[numbers.setdefault(w, len(numbers)) for w in _words(token)] for token in tokens]
@@ -129,7 +135,7 @@ def texts(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
     names = list(numbers)
     terms = names + [f"{names[a]} {names[b]}" for a, b in (divmod(c, len(names)) for c in codes.tolist())]
     row, column = np.concatenate([row, row[first]]), np.concatenate([word, len(names) + pair])
-    return Counted(_counts(row, column, (len(cells), len(terms))), terms), grams
+    return TermCounts(_counts(row, column, (len(cells), len(terms))), terms), grams
 
 
 def _words(token: str) -> list[str]:
@@ -157,7 +163,7 @@ def _run_grams(run: str) -> list[str]:
 
 
 #: kind of column -> how its cells are split into terms
-ANALYSES: dict[str, Callable[[Sequence[Cell], str], tuple[Counted, ...]]] = {
+ANALYZES: dict[str, Callable[[Sequence[Cell], str], tuple[TermCounts, ...]]] = {
     "text": texts,
     "category": categories,
     "yes/no": categories,
@@ -205,12 +211,12 @@ def grams_in_words(c: Cell) -> Iterator[tuple[str, str]]:
             yield from ((gram, gram if word is None else word) for gram in _run_grams(run))
 
 
-def as_written(c: Cell, separator: str) -> dict[str, str]:
+def original_spelling(c: Cell, separator: str) -> dict[str, str]:
     """Map the normalized form of a cell, its items and its words to their original spelling.
 
     Examples
     --------
-    >>> as_written("Die Straße", "")
+    >>> original_spelling("Die Straße", "")
     {'die strasse': 'Die Straße', 'die': 'Die', 'strasse': 'Straße'}
     """
     found: dict[str, str] = {}
@@ -245,7 +251,7 @@ class Vocabulary:
 
     file_key: ClassVar[str] = "tables.Vocabulary"
 
-    terms: npt.NDArray[Any]
+    terms: AnyArray
     counts: IntArray
     weights: FloatArray
     slots: IntArray
@@ -266,7 +272,7 @@ class Vocabulary:
             raise ValueError("Vocabulary: two terms have the same column.")
 
     @classmethod
-    def learn(cls, counted: Counted, first_slot: int) -> Vocabulary:
+    def learn(cls, counted: TermCounts, first_slot: int) -> Vocabulary:
         """Return the vocabulary of the rows that a model is fitted on."""
         n, found = counted.counts.shape[0], _row_counts(counted)
         weights = np.log((1.0 + n) / (1.0 + found)) + 1.0
@@ -282,7 +288,7 @@ class Vocabulary:
         get = self.index.get
         return np.array([get(term, -1) for term in terms], dtype=np.int64)
 
-    def taught(self, counted: Counted, first_slot: int) -> Vocabulary:
+    def taught(self, counted: TermCounts, first_slot: int) -> Vocabulary:
         """Add rows; a new term gets the weight of a term that occurs in one row."""
         at, more = self.positions(counted.terms), _row_counts(counted)
         counts = self.counts.copy()
@@ -299,7 +305,7 @@ class Vocabulary:
             self.n_rows,
         )
 
-    def forgotten(self, counted: Counted) -> Vocabulary:
+    def forgotten(self, counted: TermCounts) -> Vocabulary:
         """Remove rows, and the terms that only they had."""
         at, fewer = self.positions(counted.terms), _row_counts(counted)
         counts = self.counts.copy()
@@ -307,7 +313,7 @@ class Vocabulary:
         left = counts > 0
         return Vocabulary(self.terms[left], counts[left], self.weights[left], self.slots[left], self.n_rows)
 
-    def encoded(self, counted: Counted, width: int) -> sp.csr_array:
+    def encoded(self, counted: TermCounts, width: int) -> sp.csr_array:
         """Return (1 + log(count)) * weight of known terms, rows of unit length, (n_rows, width)."""
         at, counts = self.positions(counted.terms), counted.counts
         known = at[counts.indices] >= 0
@@ -319,6 +325,6 @@ class Vocabulary:
         return sp.csr_array((values, self.slots[at], indptr), shape=(counts.shape[0], width))
 
 
-def _row_counts(counted: Counted) -> IntArray:
+def _row_counts(counted: TermCounts) -> IntArray:
     """Return the number of rows that have each term."""
     return np.bincount(counted.counts.indices, minlength=len(counted.terms)).astype(np.int64)

@@ -5,7 +5,7 @@
 """
 
 from simlabel._utils.registry import Registry
-from simlabel.tuning._columns import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSearch, ColumnWeights
+from simlabel.tuning._columns import MAX_CANDIDATES, STRAIGHT_SHARE, ColumnSearch, ColumnWeights
 from simlabel.tuning._measure import (
     best_of,
     check_criterion,
@@ -15,14 +15,14 @@ from simlabel.tuning._measure import (
     resolved,
     two_sided,
 )
-from simlabel.tuning._result import TuningResult, advise_on_curve, curve_problem, search_results
-from simlabel.tuning._ridge import RidgeSearch, Walk
+from simlabel.tuning._result import TuningResult, curve_problem, search_results, warn_about_curve
+from simlabel.tuning._ridge import RidgeSearch, SearchSchedule
 from simlabel.tuning._search import LeaveOneOut, Search, Tuned, Validation, rows_for_patterns
 
 TUNERS: Registry[Search] = Registry("tuning", Search, [Validation, LeaveOneOut])
 
 __all__ = [
-    "advise_on_curve",
+    "warn_about_curve",
     "best_of",
     "check_criterion",
     "ColumnSearch",
@@ -31,7 +31,7 @@ __all__ = [
     "curve_problem",
     "LeaveOneOut",
     "measure_learned",
-    "MOST_CANDIDATES",
+    "MAX_CANDIDATES",
     "on_rows",
     "resolved",
     "RidgeSearch",
@@ -44,5 +44,5 @@ __all__ = [
     "TuningResult",
     "two_sided",
     "Validation",
-    "Walk",
+    "SearchSchedule",
 ]

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlabel._utils.limits import limits
-from simlabel._utils.threads import held_blas
+from simlabel._utils.threads import limit_blas_threads
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.metrics import Truth
 from simlabel.ridge import PENALTIES
 from simlabel.sums import References
-from simlabel.tuning._measure import Judgement, Measurement, criterion_of, varying
+from simlabel.tuning._measure import Judgment, Measurement, criterion_of, varying
 from simlabel.tuning._result import TuningResult
 from simlabel.tuning._ridge import LeaveOneOutWalk
 
@@ -28,7 +28,7 @@ _PENALTY, _GAMMA = "penalty", "gamma"
 #: share of the inner products of numbers that are compared by an RBF
 STRAIGHT_SHARE = 0.1
 #: number of candidates at most
-MOST_CANDIDATES = 80
+MAX_CANDIDATES = 80
 _FIRST_PENALTY = 0.3
 _FACTORS = (4.0, 2.0)  # by which a weight is changed, in the first and in the second round
 _GAIN = 2e-4  # of the criterion: smaller gains of a weight are noise
@@ -74,57 +74,57 @@ class ColumnSearch(LeaveOneOutWalk):
         self,
         blocks: Iterable[tuple[str, Rows]],
         references: References,
-        criterion: Judgement,
-        bent: str | None = None,
+        criterion: Judgment,
+        rbf_block: str | None = None,
         on_step: Callable[[int, int], None] | None = None,
         n_jobs: int | None = None,
     ) -> None:
         references = varying(references)
-        truth = Truth(Truth.of(references.settled_Y).Y, references.unknown)
+        truth = Truth(Truth.of(references.imputed_Y).Y, references.unknown)
         super().__init__(references, truth, criterion_of(criterion), n_jobs)
         products = {name: _products(rows) for name, rows in blocks}
         self.products = dict(sorted(products.items()))  # the search does not depend on the order of columns
-        self.bent = bent if bent in self.products else None
+        self.rbf_block = rbf_block if rbf_block in self.products else None
         self._on_step = on_step
 
     def run(self) -> ColumnWeights:
         """Return the best weights and penalty."""
-        with held_blas(1):  # threads measure two candidates rather than one
+        with limit_blas_threads(1):  # threads measure two candidates rather than one
             best = _scaled(self._with_rbf(self._weighted()))
         values, errors, _ = zip(*self.measured, strict=True)
         tried, criterion = tuple(map(_scaled, self.tried)), self.criterion.name
         curve = TuningResult(tuple(best), tried, criterion, values, errors, best, len(self.targets))
         weights = {name: best[_weight_of(name)] for name in self.products}
-        gamma = best.get(_GAMMA) if self.bent is not None and weights[self.bent] > 0 else None
+        gamma = best.get(_GAMMA) if self.rbf_block is not None and weights[self.rbf_block] > 0 else None
         return ColumnWeights(weights, best[_PENALTY], curve, gamma or None)
 
     def _weighted(self) -> Weights:
         """Return the best weights of inner products."""
         best = dict.fromkeys(map(_weight_of, self.products), 1.0) | {_PENALTY: _FIRST_PENALTY}
-        best |= {_GAMMA: 0.0} if self.bent is not None else {}
-        best = self._along_penalties(best)
+        best |= {_GAMMA: 0.0} if self.rbf_block is not None else {}
+        best = self._search_penalties(best)
         for factor in _FACTORS:
             for name in self.products if len(self.products) > 1 else ():
-                best = self._along(best, _weight_of(name), factor)
-            best = self._along_penalties(best)
+                best = self._search_along(best, _weight_of(name), factor)
+            best = self._search_penalties(best)
         return best
 
     def _with_rbf(self, best: Weights) -> Weights:
         """Compare numbers by an RBF if that improves enough."""
-        if self.bent is None or len(self.targets) < _FEWEST_FOR_RBF:
+        if self.rbf_block is None or len(self.targets) < _FEWEST_FOR_RBF:
             return best
-        distance = float(_squared_distances(self.products[self.bent]).mean())
+        distance = float(_squared_distances(self.products[self.rbf_block]).mean())
         if not distance > 0:
             return best
-        weight = _weight_of(self.bent)
-        bent = best | {weight: best[weight] or 1.0, _GAMMA: 1.0 / distance}
-        bent = self._along_penalties(bent)
-        bent = self._along_penalties(self._along(bent, _GAMMA, 2.0))
+        weight = _weight_of(self.rbf_block)
+        rbf_block = best | {weight: best[weight] or 1.0, _GAMMA: 1.0 / distance}
+        rbf_block = self._search_penalties(rbf_block)
+        rbf_block = self._search_penalties(self._search_along(rbf_block, _GAMMA, 2.0))
         if len(self.products) > 1:
-            bent = self._along(bent, weight, _FACTORS[-1])
-        return bent if self.look(bent) - self.look(best) >= _RBF_GAIN else best
+            rbf_block = self._search_along(rbf_block, weight, _FACTORS[-1])
+        return rbf_block if self.look(rbf_block) - self.look(best) >= _RBF_GAIN else best
 
-    def _along_penalties(self, best: Weights) -> Weights:
+    def _search_penalties(self, best: Weights) -> Weights:
         grid = [*PENALTIES]
         at = int(np.argmin(np.abs(np.log(grid) - math.log(best[_PENALTY]))))
         near = [grid[at + step] for step in (1, -1) if 0 <= at + step < len(grid)]
@@ -137,7 +137,7 @@ class ColumnSearch(LeaveOneOutWalk):
                 best, at = there, at + step
         return best
 
-    def _along(self, best: Weights, name: str, factor: float) -> Weights:
+    def _search_along(self, best: Weights, name: str, factor: float) -> Weights:
         """Change one value in either direction as long as that helps; or drop the block."""
         steps = factor, 1.0 / factor
         self.look_ahead([best | {name: best[name] * step} for step in steps])
@@ -160,17 +160,17 @@ class ColumnSearch(LeaveOneOutWalk):
 
     def look(self, candidate: Weights) -> float:
         """Return the criterion, the higher the better; minus infinity if undefined or enough was tried."""
-        if len(self.tried) >= MOST_CANDIDATES and tuple(candidate.values()) not in self.seen:
+        if len(self.tried) >= MAX_CANDIDATES and tuple(candidate.values()) not in self.seen:
             return -math.inf
         before = len(self.tried)
         value = super().look(candidate)
         if len(self.tried) > before and self._on_step is not None:
-            self._on_step(len(self.tried), MOST_CANDIDATES)
+            self._on_step(len(self.tried), MAX_CANDIDATES)
         return value
 
     def look_ahead(self, candidates: list[Weights]) -> None:  # type: ignore[override]
         """Measure on threads what will most likely be needed, unless enough was tried."""
-        if len(self.tried) < MOST_CANDIDATES:
+        if len(self.tried) < MAX_CANDIDATES:
             super().look_ahead(candidates)
 
     def measure(self, candidate: Weights) -> Measurement:
@@ -178,11 +178,11 @@ class ColumnSearch(LeaveOneOutWalk):
         S = np.zeros((len(self.targets),) * 2, dtype=np.float32)  # as exact as the products are
         for name, products in self.products.items():
             if weight := np.float32(candidate[_weight_of(name)]):
-                gamma = candidate[_GAMMA] if name == self.bent else 0.0
+                gamma = candidate[_GAMMA] if name == self.rbf_block else 0.0
                 S += weight * (_rbf(products, gamma) if gamma else products)
         penalty = candidate[_PENALTY]
-        rough_from = penalty if len(S) >= limits().rough_rows else None
-        return self.judged(self.left_out_by_penalty(S, rough_from)(penalty))
+        coarse_from = penalty if len(S) >= limits().coarse_rows else None
+        return self.judged(self.loo_scores_by_penalty(S, coarse_from)(penalty))
 
 
 def _weight_of(block: str) -> str:

@@ -17,13 +17,13 @@ from simlabel._utils.threads import effective_jobs
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.labels import UnknownLabels
 from simlabel.metrics import Criterion, Truth, find_criterion, propensities
-from simlabel.ridge import KnownSums, Problem, Rescaling, own_entries
+from simlabel.ridge import KnownSums, Problem, Rescaling, exclude_self
 from simlabel.rules import ScoreBlock, SetSize
 from simlabel.similarities import Grid
 from simlabel.sums import Job, ReduceCall, References, prepare, reducer_for, run_tasks
 
 Candidate = dict[str, Any]
-Judgement = str | Callable[[Any, FloatArray], float]
+Judgment = str | Callable[[Any, FloatArray], float]
 
 _CACHED_BYTES = 1 << 24  # of scores in one pass: summed, transposed, rounded and ranked, they stay in cache
 _FEWEST_QUERIES = 16
@@ -41,7 +41,7 @@ def grids_of(problem: Problem) -> dict[str, Grid]:
     """Return candidates for everything that is "auto", by nested names."""
     stages, references = problem.stages, problem.references
     grids = dict(stages.similarity.grids(references.X, references.weights, stages.seed))
-    for name in stages.similarity.open_parameters:
+    for name in stages.similarity.auto_parameters:
         if name not in grids:
             raise ValueError(
                 f"{stages.similarity!r} has {name}='auto', but no values to try for it: pass a value, or "
@@ -96,7 +96,7 @@ def two_sided(problem: Problem) -> Problem:
     """Return the problem of ranking the labels that vary: of a single one, its absence and its presence."""
     known = varying(problem.references)
     if known.n_labels == 1:
-        present, unknown = known.settled_Y.toarray(), None
+        present, unknown = known.imputed_Y.toarray(), None
         absent = 1 - present
         if known.unknown is not None:
             absent -= known.unknown.toarray()
@@ -106,14 +106,14 @@ def two_sided(problem: Problem) -> Problem:
     return replace(problem, references=known)
 
 
-def criterion_of(judgement: Judgement) -> Criterion:
+def criterion_of(judgment: Judgment) -> Criterion:
     """Return the criterion of a name, or of a function of the truth and the scores, to be maximized."""
-    if isinstance(judgement, str):
-        return find_criterion(judgement)
-    name = getattr(judgement, "__name__", "criterion")
+    if isinstance(judgment, str):
+        return find_criterion(judgment)
+    name = getattr(judgment, "__name__", "criterion")
 
     def function(truth: Truth, scores: FloatArray) -> float:
-        return float(judgement(truth.Y if truth.unknown is None else truth.with_nan(), scores))
+        return float(judgment(truth.Y if truth.unknown is None else truth.with_nan(), scores))
 
     return Criterion(name, name, function, aggregation="whole")
 
@@ -128,7 +128,7 @@ def check_criterion(owner: str, criterion: Any) -> None:
         ) from None
 
 
-class Judge:
+class CriterionEvaluator:
     """Collects leave-one-out scores of one candidate, block by block, and computes the criterion."""
 
     def __init__(self, criterion: Criterion, sizes: IntArray) -> None:
@@ -172,9 +172,9 @@ def measure_learned(
     criterion: Criterion, references: References, truth: Truth, scores: FloatArray, weights: FloatArray
 ) -> Measurement:
     """Compute the criterion of scores of learned influence, (n_rows, n_labels + n_sizes)."""
-    n, judge = references.n_labels, Judge(criterion, references.sizes)
-    judge.add(truth, ScoreBlock(scores[:, :n], scores[:, n:], scores[:, :n], np.ones(len(scores))))
-    return judge.result(truth, weights)
+    n, evaluator = references.n_labels, CriterionEvaluator(criterion, references.sizes)
+    evaluator.add(truth, ScoreBlock(scores[:, :n], scores[:, n:], scores[:, :n], np.ones(len(scores))))
+    return evaluator.result(truth, weights)
 
 
 def without_noise(scores: FloatArray) -> FloatArray:
@@ -232,12 +232,12 @@ def measure(
         queries = references.X if symmetric else take_rows(references.X, rows[part])
         call = queries, problem.truth[rows[part]], rows[part], symmetric, 1 if threads > 1 else None
 
-        def judge(some: slice, stopped: Callable[[], bool], call: Any = call) -> None:
+        def evaluator(some: slice, stopped: Callable[[], bool], call: Any = call) -> None:
             if not stopped():
-                tried.judge(some, *call)
+                tried.evaluator(some, *call)
 
-        run_tasks(judge, groups, threads)
-    counted = problem.stands_for[rows]
+        run_tasks(evaluator, groups, threads)
+    counted = problem.multiplicity[rows]
     if not is_every_row(rows, problem):
         counted = counted / references.weights[rows]
     return tried.results(problem.truth[rows], counted)
@@ -250,15 +250,17 @@ def measure_folds(
     criterion: Criterion,
 ) -> list[Measurement]:
     """Measure each candidate by cross-validation: folds are (known rows, held-out rows)."""
-    judges = None
+    evaluators = None
     for known, held in folds:
         tried = _Candidates(on_rows(problem, known), candidates, criterion)
-        judges = tried.judges = judges or [Judge(criterion, problem.references.sizes) for _ in candidates]
+        evaluators = tried.evaluators = evaluators or [
+            CriterionEvaluator(criterion, problem.references.sizes) for _ in candidates
+        ]
         queries = take_rows(problem.references.X, held)
         queries = queries[:, known] if problem.references.pairwise else queries
-        tried.judge(slice(None), queries, problem.truth[held])
+        tried.evaluator(slice(None), queries, problem.truth[held])
     rows = np.concatenate([held for _, held in folds])
-    return tried.results(problem.truth[rows], problem.stands_for[rows])
+    return tried.results(problem.truth[rows], problem.multiplicity[rows])
 
 
 class _Candidates:
@@ -284,14 +286,14 @@ class _Candidates:
         pairs = zip(stages, reducers, strict=True)
         self.jobs = [Job(one.similarity, one.weighting, reducer) for one, reducer in pairs]
         self.prepared = prepare(references.X, [one.similarity for one in stages])
-        self.judges = [Judge(criterion, references.sizes) for _ in problems]
+        self.evaluators = [CriterionEvaluator(criterion, references.sizes) for _ in problems]
         self.rescaled = Rescaling(problem, solved.scale)
         self.known: list[KnownSums | None] = [None for _ in problems]
         if not references.is_complete:
             self.known = [KnownSums(one, solved.scale is not None) for one in problems]
         self.kept: list[list[FloatArray]] | None = [[] for _ in problems] if keep else None
 
-    def judge(
+    def evaluator(
         self,
         some: slice,
         queries: Rows,
@@ -303,7 +305,7 @@ class _Candidates:
         """Score queries for some candidates; `rows` are references, left out of their own sums."""
         stages, own = self.problem.stages, None
         if rows is not None:
-            own = own_entries(rows, self.problem.references)
+            own = exclude_self(rows, self.problem.references)
         jobs = self.jobs[some]
         call = ReduceCall(queries, self.prepared, jobs, own, symmetric, n_jobs or stages.n_jobs)
         n = self.problem.references.n_labels
@@ -315,11 +317,11 @@ class _Candidates:
                 labels, sizes, totals = known(sums, rows)
             if rows is not None:
                 labels = self.rescaled(labels, rows)
-            self.judges[i].add(truth, ScoreBlock(labels, sizes, labels, totals))
+            self.evaluators[i].add(truth, ScoreBlock(labels, sizes, labels, totals))
 
     def results(self, truth: Truth, weights: FloatArray) -> list[Measurement]:
         """Return the criterion of each candidate; `truth` and `weights` are those of all queries."""
-        results = [judge.result(truth, weights) for judge in self.judges]
+        results = [evaluator.result(truth, weights) for evaluator in self.evaluators]
         if self.kept is None:
             return results
         pairs = zip(results, self.kept, strict=True)
@@ -339,7 +341,7 @@ def _threads(problem: Problem) -> int:
     """Return the number of threads that score candidates: one if the engine is to use them all."""
     engine, leaves = problem.stages.engine, problem.stages.similarity.leaves()
     in_python = any(leaf.similarity.form == "block" for leaf in leaves)
-    if in_python or engine.at_home is not engine or is_lazy(problem.references.X):
+    if in_python or engine.local_engine is not engine or is_lazy(problem.references.X):
         return 1
     return effective_jobs(problem.stages.n_jobs)
 

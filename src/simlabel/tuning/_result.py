@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from simlabel._utils.advice import TuningWarning, advise
+from simlabel._utils.advice import TuningWarning, warn_user
 from simlabel._utils.validation import check_number
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class TuningResult:
         axes.errorbar(
             chosen[name], chosen[self.criterion], yerr=chosen["standard_error"].fillna(0.0), marker="o"
         )
-        axes.axvline(self.best[name], linestyle="--", color="grey")
+        axes.axvline(self.best[name], linestyle="--", color="gray")
         if (chosen[name] > 0).all():
             axes.set_xscale("log")
         axes.set_xlabel(name)
@@ -205,11 +205,11 @@ def search_results(
     return results | {"rank_test_score": np.asarray(ranks, dtype=np.int64)}
 
 
-def advise_on_curve(curve: TuningResult) -> None:
+def warn_about_curve(curve: TuningResult) -> None:
     """Warn if the chosen value means little, or a better one may lie beyond the grid."""
     problem = curve_problem(curve)
     if problem:
-        advise(problem, TuningWarning)
+        warn_user(problem, TuningWarning)
 
 
 def curve_problem(curve: TuningResult) -> str:

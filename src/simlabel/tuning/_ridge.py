@@ -15,15 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlabel._utils.limits import limits
-from simlabel._utils.threads import effective_jobs, held_blas
+from simlabel._utils.threads import effective_jobs, limit_blas_threads
 from simlabel._utils.validation import FloatArray
 from simlabel.metrics import Criterion, Truth
 from simlabel.ridge import (
-    LeftOut,
+    LooScores,
     Problem,
     Ridge,
     knowledge,
-    left_out_by_penalty,
+    loo_scores_by_penalty,
     partly_known_solution,
     patterns,
     ridge_targets,
@@ -34,7 +34,7 @@ from simlabel.sums import AllPairs, References, run_tasks
 from simlabel.tuning._measure import Candidate, Measurement, measure_learned, resolved
 
 _PENALTY = "influence__penalty"
-_MOST = 60  # candidates at most
+_MAX = 60  # candidates at most
 _NOISE = 3e-5  # of the criterion: smaller gains are noise, also of single precision
 _START_FACTOR = 2.0  # times 1 / (mean distance): learned influence needs wider bandwidths than plain sums
 _FACTOR = {True: 3.0, False: 2.0}  # of a step, of the penalty and of others
@@ -96,25 +96,27 @@ class LeaveOneOutWalk(ABC):
         known = self.seen.keys() | self._ahead.keys()
         return [one for one in candidates if tuple(one.values()) not in known]
 
-    def left_out_by_penalty(self, S: FloatArray, rough_from: float | None) -> LeftOut:
+    def loo_scores_by_penalty(self, S: FloatArray, coarse_from: float | None) -> LooScores:
         """Return leave-one-out scores as a function of the penalty, from similarities of all pairs."""
         weights, groups = self.references.weights, self.references.groups
         known = self.patterns
         if known is None:
-            return left_out_by_penalty(S, self.targets, weights, groups, rough_from)
+            return loo_scores_by_penalty(S, self.targets, weights, groups, coarse_from)
 
-        def left_out(penalty: float) -> FloatArray:
-            return partly_known_solution(S, self.targets, weights, penalty, groups, known).left_out
+        def loo_scores(penalty: float) -> FloatArray:
+            return partly_known_solution(S, self.targets, weights, penalty, groups, known).loo_scores
 
-        return left_out
+        return loo_scores
 
-    def judged(self, left_out: FloatArray) -> Measurement:
+    def judged(self, loo_scores: FloatArray) -> Measurement:
         """Return the criterion of leave-one-out scores."""
-        return measure_learned(self.criterion, self.references, self.truth, left_out, self.references.weights)
+        return measure_learned(
+            self.criterion, self.references, self.truth, loo_scores, self.references.weights
+        )
 
 
 @dataclass(frozen=True)
-class Walk:
+class SearchSchedule:
     """Start, steps and precision of the search for learned influence.
 
     Attributes
@@ -131,7 +133,7 @@ class Walk:
 
     start: Candidate | None = None
     steps: tuple[float, ...] = (1.0, 0.5)
-    rough: bool = False
+    coarse: bool = False
     exact_best: bool = True
 
 
@@ -152,13 +154,13 @@ class RidgeSearch(LeaveOneOutWalk):
         super().__init__(problem.references, problem.truth, criterion, n_jobs)
         self.problem = problem
         self.pairs = AllPairs.of(problem.references.X, n_jobs) if pairs is None else pairs
-        self._left_out: dict[tuple[float, ...], LeftOut] = {}
-        self._rough_from: float | None = None
+        self._loo_scores: dict[tuple[float, ...], LooScores] = {}
+        self._coarse_from: float | None = None
         self._overflow = False  # whether similarities of a candidate were too large to compute with
 
-    def run(self, grids: dict[str, Grid], walk: Walk) -> tuple[list[Candidate], list[Measurement]]:
+    def run(self, grids: dict[str, Grid], walk: SearchSchedule) -> tuple[list[Candidate], list[Measurement]]:
         """Return the candidates that were tried, and their criterion."""
-        with held_blas(1):  # threads measure two candidates rather than one
+        with limit_blas_threads(1):  # threads measure two candidates rather than one
             self._walk(grids, walk)
         if self._overflow and all(math.isnan(each.value) for each in self.measured):
             raise ValueError(
@@ -167,9 +169,9 @@ class RidgeSearch(LeaveOneOutWalk):
             )
         return self.tried, self.measured
 
-    def _walk(self, grids: dict[str, Grid], walk: Walk) -> None:
-        if walk.rough and _PENALTY in grids and self.references.n_rows >= limits().rough_rows:
-            self._rough_from = min(grids[_PENALTY].values)
+    def _walk(self, grids: dict[str, Grid], walk: SearchSchedule) -> None:
+        if walk.coarse and _PENALTY in grids and self.references.n_rows >= limits().coarse_rows:
+            self._coarse_from = min(grids[_PENALTY].values)
         best = {name: _start(name, grid) for name, grid in grids.items()}
         for name, value in (walk.start or {}).items():
             if name in grids:
@@ -177,17 +179,17 @@ class RidgeSearch(LeaveOneOutWalk):
         self.look(best)
         for step in walk.steps:
             moved = True
-            while moved and len(self.tried) < _MOST:
+            while moved and len(self.tried) < _MAX:
                 before = best
                 for name, grid in reversed(grids.items()):  # the penalty first, whose moves cost least
-                    best = self._along(name, grid, best, step)
+                    best = self._search_along(name, grid, best, step)
                 moved = best != before
-        if self._rough_from is not None and walk.exact_best:
+        if self._coarse_from is not None and walk.exact_best:
             at = list(self.seen).index(max(self.seen, key=lambda key: self.seen[key]))
-            self._rough_from, self._left_out = None, {}
+            self._coarse_from, self._loo_scores = None, {}
             self.measured[at] = self.measure(self.tried[at])
 
-    def _along(self, name: str, grid: Grid, best: Candidate, step: float) -> Candidate:
+    def _search_along(self, name: str, grid: Grid, best: Candidate, step: float) -> Candidate:
         """Return the best candidate that steps of one parameter reach, upwards or else downwards."""
         values = [_neighbor(name, best[name], grid, step, up) for up in (True, False)]
         near = [best | {name: value} for value in values if value is not None]
@@ -198,7 +200,7 @@ class RidgeSearch(LeaveOneOutWalk):
             moved = False
             while (neighbor := _neighbor(name, best[name], grid, step, up)) is not None:
                 there, value = best | {name: neighbor}, self.look(best)
-                gain = 1e-9 if self._rough_from is None else _NOISE * abs(value)
+                gain = 1e-9 if self._coarse_from is None else _NOISE * abs(value)
                 if not self.look(there) > value + gain:
                     break
                 best, moved = there, True
@@ -210,24 +212,24 @@ class RidgeSearch(LeaveOneOutWalk):
         """Measure a candidate by leave-one-out."""
         penalty = candidate.get(_PENALTY, self.problem.stages.influence.get_params()["penalty"])
         with np.errstate(all="ignore"):  # the result is checked
-            left_out = self._by_penalty(candidate)(float(penalty))
-        if not np.isfinite(left_out).all():
+            loo_scores = self._by_penalty(candidate)(float(penalty))
+        if not np.isfinite(loo_scores).all():
             self._overflow = True
             return Measurement(math.nan, math.nan)
-        return self.judged(left_out)
+        return self.judged(loo_scores)
 
-    def _by_penalty(self, candidate: Candidate) -> LeftOut:
+    def _by_penalty(self, candidate: Candidate) -> LooScores:
         key = tuple(value for name, value in candidate.items() if name != _PENALTY)
-        left_out = self._left_out.get(key)
-        if left_out is None:
+        loo_scores = self._loo_scores.get(key)
+        if loo_scores is None:
             if self.references.n_rows > limits().cached_similarity_rows:
-                self._left_out.clear()  # each penalty needs a new factor: little is saved
+                self._loo_scores.clear()  # each penalty needs a new factor: little is saved
             one = resolved(self.problem, candidate)
             similarity = one.stages.similarity
-            readable = AllPairs.reads(similarity)
+            readable = AllPairs.supports(similarity)
             S = self.pairs.similarities(similarity) if readable else similarity_matrix(one)
-            left_out = self._left_out[key] = self.left_out_by_penalty(S, self._rough_from)
-        return left_out
+            loo_scores = self._loo_scores[key] = self.loo_scores_by_penalty(S, self._coarse_from)
+        return loo_scores
 
 
 def _start(name: str, grid: Grid) -> float:

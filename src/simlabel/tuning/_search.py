@@ -13,14 +13,14 @@ from sklearn.base import BaseEstimator
 
 from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import Stack, drawn_copies, drawn_rows, fold_numbers
+from simlabel._utils.rows import Stack, assign_folds, sample_copies, sample_rows
 from simlabel._utils.validation import FloatArray, IntArray, check_flag, check_number
 from simlabel.ridge import Problem, knowledge, patterns, work
 from simlabel.similarities import Grid
 from simlabel.sums import AllPairs, References
 from simlabel.tuning._measure import (
     Candidate,
-    Judgement,
+    Judgment,
     Measurement,
     best_of,
     check_criterion,
@@ -34,10 +34,10 @@ from simlabel.tuning._measure import (
     two_sided,
 )
 from simlabel.tuning._result import TuningResult
-from simlabel.tuning._ridge import RidgeSearch, Walk
+from simlabel.tuning._ridge import RidgeSearch, SearchSchedule
 
 _FEWEST_TUNED = 200  # rows
-_WHOLE_WALK = Walk()
+_FULL_SCHEDULE = SearchSchedule()
 _REFINED = tuple(2.0**power for power in (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75))
 
 
@@ -73,7 +73,7 @@ class Search(BaseEstimator):
 
     name: ClassVar[str]
     notes_sample: ClassVar[bool] = False  # whether the curve has a note on a sample of rows
-    criterion: Judgement
+    criterion: Judgment
 
     def check(self) -> None:
         """Raise ValueError if a parameter is invalid."""
@@ -92,7 +92,7 @@ class Search(BaseEstimator):
     def run(
         self,
         problem: Problem,
-        walk: Walk = _WHOLE_WALK,
+        walk: SearchSchedule = _FULL_SCHEDULE,
         pairs: AllPairs | None = None,
         *,
         always: bool = False,
@@ -135,11 +135,13 @@ class Search(BaseEstimator):
             note = f"{len(rows):,} of {references.n_rows:,} rows were scored, against all others"
         return self._result(problem, grids, tried + finer, measured, len(rows), note)
 
-    def _run_learned(self, problem: Problem, walk: Walk, pairs: AllPairs | None, always: bool) -> Tuned:
+    def _run_learned(
+        self, problem: Problem, walk: SearchSchedule, pairs: AllPairs | None, always: bool
+    ) -> Tuned:
         references, note, part = problem.references, "", problem
         n, most = references.n_rows, min(limits().tuned_rows, rows_for_patterns(references))
         if n > most:
-            part, pairs = on_rows(problem, drawn_rows(references.order, most, problem.stages.seed)), None
+            part, pairs = on_rows(problem, sample_rows(references.order, most, problem.stages.seed)), None
             note = f"chosen on a sample of {most:,} of {n:,} rows"
         grids = grids_of(part)
         tried = _product(grids)
@@ -206,7 +208,7 @@ class LeaveOneOut(Search):
     criterion : str or callable
         Metric to optimize: the name of one that `simlabel.metrics.find_criterion` knows, or a
         function (Y_true, scores) -> float, the higher the better.
-    most_rows : int
+    max_rows : int
         If there are more rows, a seeded sample of this size is scored, against all others.
 
     Examples
@@ -222,20 +224,20 @@ class LeaveOneOut(Search):
     notes_sample = True
     file_key = "tuning.LeaveOneOut"
 
-    def __init__(self, criterion: Judgement = "average_precision", most_rows: int = 20_000) -> None:
+    def __init__(self, criterion: Judgment = "average_precision", max_rows: int = 20_000) -> None:
         self.criterion = criterion
-        self.most_rows = most_rows
+        self.max_rows = max_rows
 
     def check(self) -> None:
         """Raise ValueError if the criterion or the number of rows is invalid."""
         super().check()
-        check_number("LeaveOneOut", "most_rows", self.most_rows, at_least=1, integer=True)
+        check_number("LeaveOneOut", "max_rows", self.max_rows, at_least=1, integer=True)
 
     def queries(self, references: References, seed: int) -> IntArray:
         """Return all rows, or a seeded sample of them."""
-        if n_copies(references.weights) <= self.most_rows:
+        if n_copies(references.weights) <= self.max_rows:
             return np.arange(references.n_rows)
-        return drawn_copies(references.order, references.weights, self.most_rows, seed)
+        return sample_copies(references.order, references.weights, self.max_rows, seed)
 
     def measure(
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray, keep: bool = False
@@ -286,7 +288,7 @@ class Validation(Search):
     def __init__(
         self,
         share: float = 0.1,
-        criterion: Judgement = "average_precision",
+        criterion: Judgment = "average_precision",
         literal: bool = False,
         folds: int = 10,
     ) -> None:
@@ -317,8 +319,8 @@ class Validation(Search):
         fewest = min(n, self.folds) if self.literal else 1
         size = min(n, most, max(fewest, round(self.share * n)))
         if self.literal:
-            return drawn_rows(references.order, size, seed)
-        return drawn_copies(references.order, references.weights, size, seed)
+            return sample_rows(references.order, size, seed)
+        return sample_copies(references.order, references.weights, size, seed)
 
     def measure(
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray, keep: bool = False
@@ -326,7 +328,7 @@ class Validation(Search):
         """Measure each candidate, by leave-one-out or with literal folds."""
         parts = np.zeros(len(rows), dtype=np.int64)
         if self.literal:
-            parts = fold_numbers(problem.references.units[rows], self.folds, problem.stages.seed)
+            parts = assign_folds(problem.references.units[rows], self.folds, problem.stages.seed)
         if parts.max(initial=0) == 0:
             return super().measure(problem, candidates, rows, keep)
         folds = [(rows[parts != part], rows[parts == part]) for part in range(int(parts.max()) + 1)]

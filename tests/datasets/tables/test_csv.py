@@ -222,10 +222,10 @@ def test_round_trip(tmp_path_factory, rows, delimiter, encoding, size):
     path.write_bytes(stream.getvalue().encode(encoding))
     expected = [[cell if cell.strip() else None for cell in row] for row in rows]
     # with one column there is nothing to find a delimiter by, and nothing that needs one
-    told = {"delimiter": delimiter} if len(rows[0]) > 1 else {}
-    table = read_table(path, format="csv", **told)
+    message = {"delimiter": delimiter} if len(rows[0]) > 1 else {}
+    table = read_table(path, format="csv", **message)
     assert cells(table) == expected
     assert table.problems == ()
-    chunks = list(table_chunks(path, size, format="csv", **told))
+    chunks = list(table_chunks(path, size, format="csv", **message))
     assert [len(chunk) for chunk in chunks[:-1]] == [size] * (len(chunks) - 1)
     pd.testing.assert_frame_equal(pd.concat(chunks), table.frame)

@@ -31,7 +31,7 @@ from simlabel._utils.kernels._panels import (
 from simlabel._utils.kernels._ranking import (
     count_larger_residuals,
     count_weaker_shares,
-    keep_largest,
+    merge_top_k,
     ranking_criteria,
     top_labels,
     worst_ridge,
@@ -76,7 +76,7 @@ __all__ = [
     "in_panels",
     "inlined",
     "invert_lower_in_place",
-    "keep_largest",
+    "merge_top_k",
     "kernel",
     "l1_distances",
     "laplacian_sums",

@@ -16,7 +16,15 @@ from numba.core import cgutils
 from numba.core.base import BaseContext
 from numba.core.typing.templates import Signature
 
-from simlabel._utils.kernels._compile import Entries, Floats, Ints, Values, intrinsic, kernel, ordered_kernel
+from simlabel._utils.kernels._compile import (
+    Floats,
+    Ints,
+    LabelEntries,
+    Values,
+    intrinsic,
+    kernel,
+    ordered_kernel,
+)
 from simlabel._utils.kernels._lanes import INT, NOTHING, PER_ROW, WHOLE, Lanes, Matrix, nothing
 
 WORD = 32  # labels whose presence is stored in one number
@@ -132,7 +140,9 @@ def _add_widened(single: Lanes, double: Lanes, sums: Values, target: ir.Value) -
 
 
 @ordered_kernel
-def sort_by_label(indptr: Ints, indices: Ints, data: Floats, step: int, place: Ints, found: Entries) -> None:
+def sort_by_label(
+    indptr: Ints, indices: Ints, data: Floats, step: int, place: Ints, found: LabelEntries
+) -> None:
     """Sort the entries of V by tile and label.
 
     `place` is -1 for each label on entry and on return. `found` is (firsts, labels, begins, rows, factors):

@@ -26,12 +26,13 @@ from numba.core.compiler_lock import global_compiler_lock
 
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.integer[Any]]
-Bools = npt.NDArray[np.bool_]
 Kernel = Callable[..., None]
-Side = tuple[Floats, Floats]  # rows, plain or in panels, and their squared lengths or sizes
-Entries = tuple[Ints, Ints, Ints, Ints, Floats]  # firsts, labels, begins, rows, factors: see `sort_by_label`
-Influence = tuple[Floats, Entries]
-LeftOut = tuple[Ints, Floats]
+KernelSide = tuple[Floats, Floats]  # rows, plain or in panels, and their squared lengths or sizes
+LabelEntries = tuple[
+    Ints, Ints, Ints, Ints, Floats
+]  # firsts, labels, begins, rows, factors: see `sort_by_label`
+InfluenceArrays = tuple[Floats, LabelEntries]
+ExcludedEntries = tuple[Ints, Floats]
 Back = tuple[Floats, Floats, bool]
 Values = list[ir.Value]
 

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from simlabel._utils.kernels._accumulate import add_gathered, add_row
 from simlabel._utils.kernels._compile import (
     Back,
+    ExcludedEntries,
     Floats,
-    Influence,
+    InfluenceArrays,
     Kernel,
-    LeftOut,
-    Side,
+    KernelSide,
     inlined,
     ordered_kernel,
 )
@@ -107,8 +107,8 @@ def _clear_below(S: Floats, n: int, first: int) -> None:
 def _reduce_tile(
     S: Floats,
     tile: tuple[int, ...],
-    V: Influence,
-    left_out: LeftOut,
+    V: InfluenceArrays,
+    excluded: ExcludedEntries,
     own_rows: Floats,
     per_label: Floats,
     returned: Floats,
@@ -116,7 +116,7 @@ def _reduce_tile(
 ) -> None:
     """Add the similarities of a tile to the sums of its queries, and to those of its references."""
     t, start, n, p, first = tile
-    own, kept = left_out
+    own, kept = excluded
     for lane in range(width_of(S)):
         if start <= own[p, lane] < start + n:
             S[own[p, lane] - start, lane] *= kept[p, lane]
@@ -155,12 +155,12 @@ def _add_to(total: Floats, start: int, n: int, part: Floats) -> None:
 #   (n_panels, label panels, width, width), and what X receives from them, (n_candidates, n_references,
 #   columns); `diagonal` if queries and references are the same rows. own_rows is empty otherwise.
 # out: (n_candidates, n_panels, n_labels, width).
-Sums = tuple[Side, Side, int, Floats, Influence, LeftOut, Back, Floats]
+Sums = tuple[KernelSide, KernelSide, int, Floats, InfluenceArrays, ExcludedEntries, Back, Floats]
 
 
 @inlined
 def _sums(arguments: Sums, fill: Kernel, finish: Kernel) -> None:
-    (X, x_side), (P, q_side), step, parameters, V, left_out, back, out = arguments
+    (X, x_side), (P, q_side), step, parameters, V, excluded, back, out = arguments
     own_rows, mirrored, diagonal = back
     width = width_of(X)
     T, S = np.empty((step, width), X.dtype), np.empty((step, width), X.dtype)
@@ -177,7 +177,7 @@ def _sums(arguments: Sums, fill: Kernel, finish: Kernel) -> None:
             for c in range(len(out)):
                 finish(T, n, x_side, start, q_side[p], parameters[c], S)
                 tile = (start // step, start, n, p, first)
-                _reduce_tile(S, tile, V, left_out, own_rows, per_label, returned[c], out[c, p])
+                _reduce_tile(S, tile, V, excluded, own_rows, per_label, returned[c], out[c, p])
         if len(own_rows):
             for c in range(len(out)):
                 _add_to(mirrored[c], start, n, returned[c])

@@ -74,7 +74,7 @@ def ranking_criteria(scores: Floats, indptr: Ints, indices: Ints, n_known: Ints,
 
 
 @kernel
-def keep_largest(S: Floats, positions: Ints, values: Floats, indices: Ints) -> None:
+def merge_top_k(S: Floats, positions: Ints, values: Floats, indices: Ints) -> None:
     """Merge the entries of S, (queries, references), into the largest values so far, largest first.
 
     `positions` are the positions of S's columns, one row for all queries or one for each. An entry replaces
@@ -111,8 +111,8 @@ def count_weaker_shares(
             for entry in range(indptr[i], indptr[i + 1]):
                 k = indices[entry]
                 share = (sums[entry] + term) / total if total > 0 else 0.0
-                wanted = shares[q, k]
-                out[q, k] += share - wanted <= _EQUAL * max(abs(share), abs(wanted))
+                requested = shares[q, k]
+                out[q, k] += share - requested <= _EQUAL * max(abs(share), abs(requested))
 
 
 @kernel
@@ -138,9 +138,9 @@ def count_larger_residuals(
             own = diagonal[i] + U[q, i] * across
             for entry in range(indptr[i], indptr[i + 1]):
                 k = indices[entry]
-                wanted = residuals[q, k]
-                residual = (solved[entry] - across * wanted) / own
-                out[q, k] += wanted - residual <= _EQUAL * max(1.0, abs(wanted))
+                requested = residuals[q, k]
+                residual = (solved[entry] - across * requested) / own
+                out[q, k] += requested - residual <= _EQUAL * max(1.0, abs(requested))
 
 
 @kernel

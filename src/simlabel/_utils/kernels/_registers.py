@@ -37,7 +37,7 @@ _DEPTH = 2048  # rows of a panel that stay in the second cache
 _FEWER_ROWS = ROWS * 2 // 3  # where a term itself needs registers
 
 #: sums of two numbers below this count as this: then no product of two sums becomes 0
-LEAST_SUM = {32: 1e-18, 64: 1e-150}
+MIN_SUM = {32: 1e-18, 64: 1e-150}
 
 _Pairs = list[tuple[ir.Value, ir.Value]]  # entries of two rows, for one k or a few
 _Term = Callable[[Lanes, ir.Value, _Pairs], ir.Value]
@@ -64,7 +64,7 @@ def _minimum(lanes: Lanes, total: ir.Value, pairs: _Pairs) -> ir.Value:
 def _chi_square(lanes: Lanes, total: ir.Value, pairs: _Pairs) -> ir.Value:
     """Take one division for two terms: n / d + m / e = (n e + m d) / (d e)."""
     builder = lanes.builder
-    least = lanes.constant(LEAST_SUM[lanes.bits])
+    least = lanes.constant(MIN_SUM[lanes.bits])
     fractions = []
     for a, b in pairs:
         difference, both = builder.fsub(a, b), builder.fadd(a, b)

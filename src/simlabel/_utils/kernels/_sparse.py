@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel._utils.kernels._compile import Bools, Floats, Ints, inlined, kernel
+from simlabel._utils.kernels._compile import Floats, Ints, inlined, kernel
+from simlabel._utils.validation import BoolArray
 
 PRODUCT, SMALLER, HARMONIC = 0, 1, 2  # the term of a column that two rows have in common
 
@@ -30,7 +31,7 @@ def common_terms(
     indices: Ints,
     data: Floats,
     dense: Floats,
-    met: Bools,
+    met: BoolArray,
     found: Ints,
     products: Floats,
 ) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.validation import Rows
+from simlabel._utils.validation import IntArray, Rows
 
 Index = slice | npt.NDArray[np.integer[Any]] | tuple[slice, Any]  # rows; or columns of all rows
 
@@ -98,7 +98,7 @@ class Stack:
             at = self.starts[i]
             yield self.pieces[i], slice(low - start, high - start), slice(low - at, high - at)
 
-    def _take(self, rows: npt.NDArray[np.int64]) -> Rows:
+    def _take(self, rows: IntArray) -> Rows:
         of = np.searchsorted(self.starts, rows, side="right") - 1
         used = np.unique(of).tolist()
         parts = [take_rows(self.pieces[p], rows[of == p] - self.starts[p]) for p in used]
@@ -131,7 +131,7 @@ def stacked(parts: Sequence[Rows]) -> Rows:
     return parts[0] if len(parts) == 1 else Stack(parts)
 
 
-def spliced(rows: Rows, first: int, piece: Rows) -> Rows:
+def splice(rows: Rows, first: int, piece: Rows) -> Rows:
     """Return the first pieces of rows followed by another one; none of them is read."""
     if not first:
         return piece

@@ -21,7 +21,7 @@ from simlabel._utils.limits import limits
 from simlabel._utils.rows._containers import Index, stacked
 from simlabel._utils.rows._lazy import DiskRows, LazyRows, Source
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import AnyArray, FloatArray, Rows
 
 _NPZ_KEY = "X"
 _ENDINGS = (".npy", ".npz", ".parquet")
@@ -191,7 +191,7 @@ class NpzFile:
 
 
 @lru_cache(maxsize=2)
-def _read_npz(path: str, key: str) -> npt.NDArray[Any]:
+def _read_npz(path: str, key: str) -> AnyArray:
     with np.load(path) as file:
         return file[key]
 

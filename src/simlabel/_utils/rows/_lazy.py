@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from simlabel._utils.limits import limits
 from simlabel._utils.rows._containers import Index, blocks, n_rows, pieces
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, Rows, check_finite
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows, check_finite
 
 Result = TypeVar("Result")
 
@@ -69,7 +69,7 @@ class LazyRows:
         """Yield the blocks in which the rows are stored, or best read."""
         raise NotImplementedError
 
-    def asked(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
+    def map_async(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
         """Start to apply a function to every block and its companions; call the result for the results."""
         raise NotImplementedError
 
@@ -83,11 +83,11 @@ class LazyRows:
         """Join the pieces, of which this is the first, that can be processed as one."""
         return pieces
 
-    def taken(self, rows: npt.NDArray[np.int64]) -> Rows:
+    def taken(self, rows: IntArray) -> Rows:
         """Return the rows at some positions, copied, or left on their machine."""
         return self[rows]
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         return np.asarray(self[:], dtype=dtype)
 
 
@@ -167,7 +167,7 @@ class DiskRows(LazyRows):
         size = max(1, min(limits().piece_rows, 2 * limits().read_bytes // max(1, width)))
         return blocks(len(self), size)
 
-    def asked(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
+    def map_async(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
         """Return a function that processes one block after the other."""
         return lambda: list(self._applied(each, companions))
 
@@ -212,7 +212,9 @@ def by_parts(X: Rows, each: Callable[..., Result], *companions: Sliced) -> list[
     Rows in memory are one block.
     """
     started = [
-        piece.asked(each, *others) if isinstance(piece, LazyRows) else partial(_apply, each, piece, others)
+        piece.map_async(each, *others)
+        if isinstance(piece, LazyRows)
+        else partial(_apply, each, piece, others)
         for piece, others in _with_companions(X, companions)
     ]
     return [result for results in started for result in results()]

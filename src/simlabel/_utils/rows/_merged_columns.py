@@ -29,7 +29,7 @@ class MergedColumns:
     of_column: IntArray
 
 
-def merged_columns(Z: sp.csr_array) -> MergedColumns:
+def merge_equal_columns(Z: sp.csr_array) -> MergedColumns:
     """Find the columns of sparse rows that have the same numbers in the same rows.
 
     Most terms of texts occur in one row only. Many of the others are equal, such as the character n-grams of
@@ -38,7 +38,7 @@ def merged_columns(Z: sp.csr_array) -> MergedColumns:
     Examples
     --------
     >>> Z = np.array([[1.0, 2.0, 1.0, 0.0], [3.0, 2.0, 3.0, 5.0], [0.0, 1.0, 0.0, 0.0]])
-    >>> found = merged_columns(sp.csr_array(Z))
+    >>> found = merge_equal_columns(sp.csr_array(Z))
     >>> found.kept.tolist(), found.copies.tolist(), found.of_column.tolist()
     ([1, 0], [1, 2], [1, 0, 1, -1])
     """
@@ -63,7 +63,7 @@ def n_shared_columns(Z: sp.csr_array) -> int:
     return int(np.count_nonzero(np.bincount(Z.indices, minlength=Z.shape[1]) > 1))
 
 
-def alone_in_rows(Z: sp.csr_array, merged: MergedColumns) -> FloatArray:
+def unshared_column_squares(Z: sp.csr_array, merged: MergedColumns) -> FloatArray:
     """Return the sum of squares of each row's entries in columns with no other entry, (n_rows, 1)."""
     rows = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
     alone = merged.of_column[Z.indices] < 0

@@ -19,11 +19,10 @@ from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
 from simlabel._utils.rows._containers import blocks
 from simlabel._utils.rows._lazy import by_parts
-from simlabel._utils.validation import FloatArray, IntArray, Rows
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows
 
 Keys = npt.NDArray[np.uint64]
-Codes = npt.NDArray[np.int64]  # a number for each group, without gaps
-Groups = npt.NDArray[Any] | None  # names of groups: int64 or any objects
+Groups = AnyArray | None  # names of groups: int64 or any objects
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIXERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -67,7 +66,7 @@ def content_order(
     >>> np.array_equal(X[content_order(X)], moved[content_order(moved)])
     True
     """
-    keys: list[npt.NDArray[Any]] = []
+    keys: list[AnyArray] = []
     if pairwise:
         keys.append(_pairwise_keys(X[:]))
     else:
@@ -77,7 +76,7 @@ def content_order(
     if weights is not None:
         keys.append(weights)
     if groups is not None:
-        keys.append(_group_keys(keys, group_codes(groups)))
+        keys.append(_group_keys(keys, encode_groups(groups)))
     return np.lexsort(keys[::-1])
 
 
@@ -120,7 +119,7 @@ def _rounded_keys(X: Rows) -> Keys:
     return row_keys(X.astype(np.float32))
 
 
-def content_units(order: IntArray, groups: Codes | None) -> IntArray:
+def content_units(order: IntArray, groups: IntArray | None) -> IntArray:
     """Return a number for each row, or for its group, that depends on the content of rows only.
 
     Examples
@@ -139,7 +138,7 @@ def content_units(order: IntArray, groups: Codes | None) -> IntArray:
     return units
 
 
-def fold_numbers(units: IntArray, n_folds: int, seed: int) -> IntArray:
+def assign_folds(units: IntArray, n_folds: int, seed: int) -> IntArray:
     """Return the number of the fold of each row, from 0; there are at most as many folds as units.
 
     Parameters
@@ -149,14 +148,14 @@ def fold_numbers(units: IntArray, n_folds: int, seed: int) -> IntArray:
 
     Examples
     --------
-    >>> sorted(fold_numbers(np.array([3, 1, 2]), 2, 0).tolist())
+    >>> sorted(assign_folds(np.array([3, 1, 2]), 2, 0).tolist())
     [0, 0, 1]
     """
     found, which = np.unique(units, return_inverse=True)
     return np.random.default_rng(seed).permutation(len(found))[which] % n_folds
 
 
-def drawn_rows(order: IntArray, size: int, seed: Any) -> IntArray:
+def sample_rows(order: IntArray, size: int, seed: Any) -> IntArray:
     """Return the positions of `size` rows drawn without replacement, sorted.
 
     Parameters
@@ -167,20 +166,20 @@ def drawn_rows(order: IntArray, size: int, seed: Any) -> IntArray:
 
     Examples
     --------
-    >>> drawn_rows(np.arange(5), 5, 0).tolist()
+    >>> sample_rows(np.arange(5), 5, 0).tolist()
     [0, 1, 2, 3, 4]
     """
     return np.sort(order[np.random.default_rng(seed).choice(len(order), size, replace=False)])
 
 
-def drawn_copies(order: IntArray, weights: FloatArray, size: int, seed: int) -> IntArray:
+def sample_copies(order: IntArray, weights: FloatArray, size: int, seed: int) -> IntArray:
     """Draw copies of rows without replacement, and return the position of the row of each, sorted.
 
     A row with an integer weight gives the same draw as that row repeated.
 
     Examples
     --------
-    >>> once, twice = (drawn_copies(np.arange(len(w)), w, 3, 0) for w in (np.ones(6), np.full(3, 2.0)))
+    >>> once, twice = (sample_copies(np.arange(len(w)), w, 3, 0) for w in (np.ones(6), np.full(3, 2.0)))
     >>> (once // 2).tolist() == twice.tolist()
     True
     """
@@ -190,13 +189,13 @@ def drawn_copies(order: IntArray, weights: FloatArray, size: int, seed: int) -> 
     return np.sort(order[np.minimum(np.searchsorted(ends, copies, side="right"), len(order) - 1)])
 
 
-def spaced_rows(order: IntArray, most: int) -> IntArray:
+def evenly_spaced_rows(order: IntArray, most: int) -> IntArray:
     """Return the positions of at most `most` rows, evenly spaced in the order, sorted."""
     n = len(order)
     return np.sort(order[np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))])
 
 
-def _terms(values: npt.NDArray[Any], columns: Keys) -> Keys:
+def _terms(values: AnyArray, columns: Keys) -> Keys:
     """Return the contribution of each value to the hash of its row: 0 for 0.0 and -0.0."""
     bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
     return np.where(values == 0, np.uint64(0), _mixed(bits ^ columns))
@@ -210,7 +209,7 @@ def _mixed(keys: Keys) -> Keys:
     return z ^ (z >> np.uint64(31))
 
 
-def _group_keys(keys: list[npt.NDArray[Any]], codes: Codes) -> Keys:
+def _group_keys(keys: list[AnyArray], codes: IntArray) -> Keys:
     """Return for each row a hash of the rows of its group, independent of their order."""
     rows = np.zeros(len(codes), dtype=np.uint64)
     for key in keys:
@@ -220,7 +219,7 @@ def _group_keys(keys: list[npt.NDArray[Any]], codes: Codes) -> Keys:
     return _mixed(sums)[codes]
 
 
-def _bits(key: npt.NDArray[Any]) -> Keys:
+def _bits(key: AnyArray) -> Keys:
     return key if key.dtype == np.uint64 else np.asarray(key, dtype=np.float64).view(np.uint64)
 
 
@@ -244,12 +243,12 @@ def _content(value: Any) -> bytes:
     return type(value).__qualname__.encode()
 
 
-def group_codes(names: npt.NDArray[Any]) -> Codes:
+def encode_groups(names: AnyArray) -> IntArray:
     """Return a number for each name of a group; each None is a group of its own.
 
     Examples
     --------
-    >>> group_codes(np.array(["b", None, "a", "b", None], dtype=object))
+    >>> encode_groups(np.array(["b", None, "a", "b", None], dtype=object))
     array([0, 2, 1, 0, 3])
     """
     if names.dtype != object:
@@ -261,7 +260,7 @@ def group_codes(names: npt.NDArray[Any]) -> Codes:
     return codes.astype(np.int64)
 
 
-def equal_groups(codes: Codes) -> Iterator[npt.NDArray[np.int64]]:
+def equal_groups(codes: IntArray) -> Iterator[IntArray]:
     """Yield the rows of all groups of one size, (n_groups, size), for each size.
 
     Examples
@@ -275,6 +274,6 @@ def equal_groups(codes: Codes) -> Iterator[npt.NDArray[np.int64]]:
         yield order[starts[sizes == size, None] + np.arange(size)]
 
 
-def group_sums(codes: Codes, weights: FloatArray, targets: Rows) -> Rows:
+def group_sums(codes: IntArray, weights: FloatArray, targets: Rows) -> Rows:
     """Return the weighted sum of the rows of each group, (n_groups, width), dense or sparse like the rows."""
     return sp.csr_array((weights, (codes, np.arange(len(codes))))) @ targets

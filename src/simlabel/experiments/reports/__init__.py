@@ -1,7 +1,6 @@
 """Reports on comparisons, reproductions and models: one self-contained HTML file, Markdown or LaTeX."""
 
 from simlabel.experiments.reports._document import (
-    Cell,
     Example,
     Examples,
     Picture,
@@ -9,7 +8,8 @@ from simlabel.experiments.reports._document import (
     Report,
     Section,
     Table,
-    Text,
+    TableCell,
+    TextBlock,
     check_report_path,
     to_html,
     to_latex,
@@ -34,8 +34,8 @@ __all__ = [
     "Report",
     "Section",
     "Table",
-    "Cell",
-    "Text",
+    "TableCell",
+    "TextBlock",
     "Picture",
     "Pictures",
     "Example",

@@ -19,7 +19,7 @@ from simlabel.experiments._store import write_atomically
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One cell of a table; `heat` between 0 and 1 sets its color."""
 
     text: str
@@ -43,7 +43,7 @@ class Table:
     """
 
     headings: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     caption: str
     folded: bool = False
     upright: bool = False
@@ -65,7 +65,7 @@ class Pictures:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextBlock:
     """A paragraph."""
 
     text: str
@@ -99,7 +99,7 @@ class Examples:
     examples: tuple[Example, ...]
 
 
-Block = Table | Picture | Pictures | Text | Examples
+DocumentBlock = Table | Picture | Pictures | TextBlock | Examples
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Section:
     """A heading and the blocks below it."""
 
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[DocumentBlock, ...]
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,9 @@ class Report:
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]], caption: str, **options: bool) -> Table:
     """Make a table of cells and bare texts."""
-    cells = tuple(tuple(cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in row) for row in rows)
+    cells = tuple(
+        tuple(cell if isinstance(cell, TableCell) else TableCell(str(cell)) for cell in row) for row in rows
+    )
     return Table(tuple(headings), cells, caption, **options)
 
 
@@ -181,17 +183,17 @@ def to_markdown(report: Report) -> str:
     for section in report.sections:
         parts.append(f"## {for_markdown(section.title)}")
         for block in _printable(section):
-            if isinstance(block, Text):
+            if isinstance(block, TextBlock):
                 parts.append(for_markdown(block.text))
             else:
                 parts += [for_markdown(block.caption), _markdown_table(block)]
     return "\n\n".join(parts) + "\n"
 
 
-def _printable(section: Section) -> list[Text | Table]:
+def _printable(section: Section) -> list[TextBlock | Table]:
     """Return the blocks of a section without drawings, with examples as a table."""
     blocks = [_example_table(block) if isinstance(block, Examples) else block for block in section.blocks]
-    return [block for block in blocks if isinstance(block, Text | Table)]
+    return [block for block in blocks if isinstance(block, TextBlock | Table)]
 
 
 def _example_table(block: Examples) -> Table:
@@ -203,12 +205,12 @@ def _example_table(block: Examples) -> Table:
 
 
 def _markdown_table(block: Table) -> str:
-    def line(cells: Sequence[Cell]) -> str:
+    def line(cells: Sequence[TableCell]) -> str:
         texts = [(for_markdown(cell.text), cell.best) for cell in cells]
         return f"| {' | '.join(f'**{text}**' if best else text for text, best in texts)} |"
 
     rule = f"| {' | '.join([':--', *['--:'] * (len(block.headings) - 1)])} |"
-    return "\n".join([line([Cell(heading) for heading in block.headings]), rule, *map(line, block.rows)])
+    return "\n".join([line([TableCell(heading) for heading in block.headings]), rule, *map(line, block.rows)])
 
 
 def to_latex(report: Report) -> str:
@@ -260,7 +262,7 @@ def to_latex(report: Report) -> str:
         parts.append(rf"\section{{{for_tex(section.title)}}}")
         slug = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")
         for block in _printable(section):
-            if isinstance(block, Text):
+            if isinstance(block, TextBlock):
                 parts.append(f"{for_tex(block.text)}\n")
             else:
                 parts.append(_latex_table(block, f"tab:{next(numbers)}-{slug}"))
@@ -269,7 +271,7 @@ def to_latex(report: Report) -> str:
 
 
 def _latex_table(block: Table, label: str) -> str:
-    def line(cells: Sequence[Cell]) -> str:
+    def line(cells: Sequence[TableCell]) -> str:
         texts = [(for_tex(cell.text), cell.best) for cell in cells]
         return "    " + " & ".join(rf"\textbf{{{text}}}" if best else text for text, best in texts) + r" \\"
 
@@ -280,7 +282,7 @@ def _latex_table(block: Table, label: str) -> str:
         r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",  # no wider than the page
         rf"  \begin{{tabular}}{{l{'r' * (len(block.headings) - 1)}}}",
         r"    \toprule",
-        line([Cell(heading) for heading in block.headings]),
+        line([TableCell(heading) for heading in block.headings]),
         r"    \midrule",
         *map(line, block.rows),
         r"    \bottomrule",

@@ -106,7 +106,7 @@ def box_plot(values: Mapping[str, FloatArray], title: str) -> str:
         return _svg(figure, f"Box plots of {title} over the folds")
 
 
-def calibration_plot(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str:
+def draw_calibration(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str:
     """Draw the share of true labels against the predicted probability."""
     with _drawing(4.6, 3.8) as (figure, axes):
         axes.plot([0, 1], [0, 1], color=_FAINT, linestyle="--", linewidth=1)

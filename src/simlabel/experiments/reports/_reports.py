@@ -20,10 +20,18 @@ from simlabel.experiments._reproduction import Reproduction
 from simlabel.experiments._splits import Protocol, as_protocol
 from simlabel.experiments.reports import _figures as figures
 from simlabel.experiments.reports import _sections as sections
-from simlabel.experiments.reports._document import Block, Example, Examples, Picture, Report, Section, Text
-from simlabel.guarantees import Measured, Promise
+from simlabel.experiments.reports._document import (
+    DocumentBlock,
+    Example,
+    Examples,
+    Picture,
+    Report,
+    Section,
+    TextBlock,
+)
+from simlabel.guarantees import FittedGuarantee, Measured
 from simlabel.metrics import CRITERIA
-from simlabel.model.inspection import told
+from simlabel.model.inspection import explanation_texts
 
 _SHOWN_CLOSELY = ("sml", "autosml")  # algorithms whose tuning and examples are shown
 _EXAMPLES, _REASONS = 6, 3
@@ -79,7 +87,7 @@ def comparison_report(
         parts += [Section(prefix + title, tuple(blocks)) for title, blocks in found.items() if blocks]
     notes = sections.notes(comparison)
     if notes:
-        parts.append(Section("Notes", tuple(notes)))
+        parts.append(Section("PendingRows", tuple(notes)))
     names = ", ".join(one.name for one in sets)
     return Report(f"Comparison on {names}", comparison.protocol, _facts(comparison, sets), tuple(parts))
 
@@ -102,12 +110,12 @@ def _facts(comparison: Comparison, sets: Sequence[Dataset]) -> tuple[tuple[str, 
 
 def _data_sections(
     comparison: Comparison, data: Dataset, protocol: Protocol, criteria: Sequence[str], seed: int
-) -> dict[str, list[Block]]:
+) -> dict[str, list[DocumentBlock]]:
     """Return the blocks about one data set, by section."""
     name, names = data.name, comparison.algorithms(data.name)
     closely = next((one for one in _SHOWN_CLOSELY if one in names), names[0])
     compared = sections.comparison_tables(comparison, name, criteria)
-    found: dict[str, list[Block]] = {
+    found: dict[str, list[DocumentBlock]] = {
         "Comparison": [*compared, sections.time_table(comparison, name)],
         "Spread over the folds": sections.box_plots(comparison, name, criteria),
         **_label_sections(comparison, data, closely),
@@ -117,11 +125,11 @@ def _data_sections(
         note = (
             f"{title}, fitted on the training rows of the first split; the rows below are from its test rows."
         )
-        found[f"A closer look at {title}"] = [Text(note), *_first_split(data, protocol, closely, seed)]
+        found[f"A closer look at {title}"] = [TextBlock(note), *_first_split(data, protocol, closely, seed)]
     return found
 
 
-def _label_sections(comparison: Comparison, data: Dataset, algorithm: str) -> dict[str, list[Block]]:
+def _label_sections(comparison: Comparison, data: Dataset, algorithm: str) -> dict[str, list[DocumentBlock]]:
     return {
         "Labels": [
             sections.label_table(comparison, data, algorithm),
@@ -150,7 +158,7 @@ def evaluation_report(
     data: Dataset,
     result: FoldResult,
     criteria: Sequence[str] = tuple(CRITERIA),
-    measured: Sequence[tuple[Promise, Measured]] = (),
+    measured: Sequence[tuple[FittedGuarantee, Measured]] = (),
 ) -> Report:
     """Make a report on the predictions of a fitted model for a labeled file.
 
@@ -174,11 +182,11 @@ def evaluation_report(
     Report
     """
     comparison = Comparison("one file", {"model": name}, {(data.name, "model"): (result,)})
-    found: dict[str, list[Block]] = {
+    found: dict[str, list[DocumentBlock]] = {
         "Criteria": [*sections.comparison_tables(comparison, data.name, criteria)]
     }
     if measured:
-        statements = [Text(one_line(promise)) for promise, _ in measured]
+        statements = [TextBlock(one_line(fitted_guarantee)) for fitted_guarantee, _ in measured]
         found["Sets with a guarantee"] = [sections.guarantee_table(measured), *statements]
     found |= _label_sections(comparison, data, "model")
     rows = np.random.default_rng(0).permutation(data.n_rows)[:_EXAMPLES]
@@ -193,7 +201,7 @@ def evaluation_report(
     return Report(f"{name} on {data.name}", str(model.similarity_), facts, parts)
 
 
-def _first_split(data: Dataset, protocol: Protocol, algorithm: str, seed: int) -> list[Block]:
+def _first_split(data: Dataset, protocol: Protocol, algorithm: str, seed: int) -> list[DocumentBlock]:
     """Fit on the training rows of the first split, and show the tuning and some of its test rows."""
     split = protocol.splits(data)[0]
     model = find_algorithm(algorithm, seed=seed, n_jobs=1).estimator
@@ -210,7 +218,7 @@ def _first_split(data: Dataset, protocol: Protocol, algorithm: str, seed: int) -
     return [*_tuning_curve(model, " on the first split"), _examples(model, data, rows, names, described)]
 
 
-def _tuning_curve(model: Any, where: str = "") -> list[Block]:
+def _tuning_curve(model: Any, where: str = "") -> list[DocumentBlock]:
     """Return the tuning curve if exactly one parameter was tuned."""
     tuning = getattr(model, "tuning_", None)
     if tuning is None or len(tuning.parameters) != 1:
@@ -228,7 +236,7 @@ def _tuning_curve(model: Any, where: str = "") -> list[Block]:
 
 def _examples(
     model: Any, data: Dataset, rows: Any, names: Sequence[str], described: Mapping[Any, str] | None = None
-) -> Block:
+) -> DocumentBlock:
     """Return predicted and true labels of some rows, and the references that determine them.
 
     Parameters
@@ -265,7 +273,7 @@ def _reasons(
 ) -> Iterator[str]:
     """Yield sentences for a raw table, else the references of the strongest label with their shares."""
     if explanation.has_words:
-        yield from (each.sentence for each in told(explanation, query))
+        yield from (each.sentence for each in explanation_texts(explanation, query))
         return
     for column in explanation.chosen[query][:1]:
         whole = explanation.terms.absolute[query, column]

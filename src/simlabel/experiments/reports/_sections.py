@@ -14,8 +14,17 @@ from simlabel.experiments._comparison import Comparison, Ranking
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._reproduction import Reproduction
 from simlabel.experiments.reports import _figures as figures
-from simlabel.experiments.reports._document import Block, Cell, Picture, Pictures, Section, Table, Text, table
-from simlabel.guarantees import Measured, Promise
+from simlabel.experiments.reports._document import (
+    DocumentBlock,
+    Picture,
+    Pictures,
+    Section,
+    Table,
+    TableCell,
+    TextBlock,
+    table,
+)
+from simlabel.guarantees import FittedGuarantee, Measured
 from simlabel.metrics import find_criterion
 
 _LABELS_OPEN, _LABELS_TOGETHER = 30, 20  # labels in a table before it is folded; in the co-occurrence table
@@ -44,7 +53,7 @@ def comparison_tables(
         for name in names:
             series = comparison.of(data, name)
             cells = [
-                Cell(
+                TableCell(
                     _mean_text(series.mean(criterion), series.std(criterion)),
                     name in comparison.best(data, criterion) and len(names) > 1,
                 )
@@ -56,7 +65,7 @@ def comparison_tables(
     return tables
 
 
-def box_plots(comparison: Comparison, data: str, criteria: Sequence[str]) -> list[Block]:
+def box_plots(comparison: Comparison, data: str, criteria: Sequence[str]) -> list[DocumentBlock]:
     """Return a box plot per criterion over the folds, if there are enough of them."""
     if comparison.n_folds(data) < 3:
         return []
@@ -72,7 +81,7 @@ def box_plots(comparison: Comparison, data: str, criteria: Sequence[str]) -> lis
 
 def ranking_section(ranking: Ranking) -> Section:
     """Return the mean ranks over the data sets, with the tests."""
-    blocks: list[Block] = [Text(line) for line in str(ranking).splitlines()]
+    blocks: list[DocumentBlock] = [TextBlock(line) for line in str(ranking).splitlines()]
     picture = figures.rank_plot(ranking) if not math.isnan(ranking.friedman) else None
     if picture is not None:
         caption = "Critical-difference diagram: Nemenyi's test does not separate algorithms under one bar"
@@ -96,7 +105,10 @@ def label_table(comparison: Comparison, data: Dataset, algorithm: str) -> Table:
     rows = [
         [
             str(data.label_names[k]),
-            *(Cell("-") if math.isnan(one) else Cell(f"{one:.3f}", heat=float(one)) for one in shares[k]),
+            *(
+                TableCell("-") if math.isnan(one) else TableCell(f"{one:.3f}", heat=float(one))
+                for one in shares[k]
+            ),
             f"{true[k]:,}",
         ]
         for k in np.argsort(-true, kind="stable")
@@ -153,13 +165,13 @@ def _heat_map(
     upright: bool = False,
 ) -> Table:
     rows = [
-        [name, *(Cell(text, heat=float(heat)) for text, heat in zip(row, shades, strict=True))]
+        [name, *(TableCell(text, heat=float(heat)) for text, heat in zip(row, shades, strict=True))]
         for name, row, shades in zip(names, texts, heats, strict=True)
     ]
     return table([corner, *names], rows, caption, upright=upright)
 
 
-def calibration_plot(comparison: Comparison, data: str) -> list[Block]:
+def calibration_plot(comparison: Comparison, data: str) -> list[DocumentBlock]:
     """Return the calibration curves of the algorithms that give probabilities, with the largest errors."""
     curves, errors = {}, []
     for name in comparison.algorithms(data):
@@ -177,7 +189,7 @@ def calibration_plot(comparison: Comparison, data: str) -> list[Block]:
         f"Calibration, in bins with at least {_FEWEST_PAIRS} pairs of row and label. "
         f"Largest distance from the diagonal: {'; '.join(errors)}"
     )
-    return [Picture(figures.calibration_plot(curves), caption)]
+    return [Picture(figures.draw_calibration(curves), caption)]
 
 
 def _calibration_text(predicted: FloatArray, observed: FloatArray, pairs: FloatArray) -> str:
@@ -196,15 +208,24 @@ def _one_set(folds: Sequence[FoldResult]) -> str:
     return ", but it gives every row the same labels, so this means little" if constant else ""
 
 
-def guarantee_table(measured: Sequence[tuple[Promise, Measured]]) -> Table:
+def guarantee_table(measured: Sequence[tuple[FittedGuarantee, Measured]]) -> Table:
     """Return the promised and the measured values of guarantees."""
     headings = ["Guarantee", "Promised", "Measured", "Labels in a set", "Abstained", "Lowest label"]
     rows = []
-    for promise, one in measured:
+    for fitted_guarantee, one in measured:
         lowest = "" if one.lowest is None else f"{one_line(str(one.lowest[0]))}: {one.lowest[1]:.3f}"
         size = "-" if math.isnan(one.size) else f"{one.size:.2f}"
         value = _mean_text(one.value, one.error)
-        rows.append([promise.guarantee.name, f"{one.promised:g}", value, size, f"{one.abstained:,}", lowest])
+        rows.append(
+            [
+                fitted_guarantee.guarantee.name,
+                f"{one.guaranteed:g}",
+                value,
+                size,
+                f"{one.abstained:,}",
+                lowest,
+            ]
+        )
     return table(headings, rows, "Promised and measured on this file, ± one standard error")
 
 
@@ -218,9 +239,9 @@ def time_table(comparison: Comparison, data: str) -> Table:
     return table(["Algorithm", "Fit (s)", "Predict (s)"], rows, f"Time{_over_folds(comparison, data)}")
 
 
-def notes(comparison: Comparison) -> list[Block]:
+def notes(comparison: Comparison) -> list[DocumentBlock]:
     """Return what was skipped, and the warnings of the algorithms."""
-    blocks: list[Block] = [Text(f"Left out: {failure}") for failure in comparison.failures]
+    blocks: list[DocumentBlock] = [TextBlock(f"Left out: {failure}") for failure in comparison.failures]
     rows = []
     for (data, name), folds in comparison.results.items():
         distinct = dict.fromkeys(one_line(note) for fold in folds for note in fold.notes)
@@ -240,7 +261,7 @@ def published_table(reproduction: Reproduction) -> Table:
             find_criterion(row.criterion).heading,
             "-" if row.published is None else str(row.published),
             str(row.measured),
-            Cell(agrees[row.agrees], best=row.agrees is False),
+            TableCell(agrees[row.agrees], best=row.agrees is False),
         ]
         for row in reproduction.rows()
     ]
@@ -251,6 +272,8 @@ def published_table(reproduction: Reproduction) -> Table:
 
 def claim_table(reproduction: Reproduction) -> Table:
     """Return the paper's claims, with what the measured values say about them."""
-    rows = [[claim.text, Cell(claim.verdict, best=True), claim.because] for claim in reproduction.claims()]
+    rows = [
+        [claim.text, TableCell(claim.verdict, best=True), claim.because] for claim in reproduction.claims()
+    ]
     headings = ["The paper says", "Verdict", "Because"]
     return table(headings, rows, "The paper's claims, compared with the measured values")

@@ -3,28 +3,28 @@
 from simlabel.model.inspection._data_values import data_values
 from simlabel.model.inspection._decisions import compare_with_rate, legend, turning_point
 from simlabel.model.inspection._duplicates import (
-    advise_on_copies,
-    advise_on_shared_rows,
     contradicting_duplicates,
     row_keys,
+    warn_about_duplicates,
+    warn_about_leakage,
 )
 from simlabel.model.inspection._explanation import Explanation, explain, titles_of
 from simlabel.model.inspection._features import rbf_contributions, shared_words
 from simlabel.model.inspection._label_errors import (
     GivenLabels,
-    LeftOutQuality,
+    LooQuality,
     combine_views,
-    left_out_evidence,
-    left_out_quality,
+    loo_evidence,
+    loo_quality,
     suspicious_labels,
 )
 from simlabel.model.inspection._new_rows import novelty, suggest, uncertainty
-from simlabel.model.inspection._sentences import Told, headline, told
+from simlabel.model.inspection._sentences import ExplanationText, explanation_texts, headline
 from simlabel.model.inspection._terms import Neighbors, Terms
 
 __all__ = [
-    "advise_on_copies",
-    "advise_on_shared_rows",
+    "warn_about_duplicates",
+    "warn_about_leakage",
     "combine_views",
     "compare_with_rate",
     "contradicting_duplicates",
@@ -33,9 +33,9 @@ __all__ = [
     "Explanation",
     "GivenLabels",
     "headline",
-    "left_out_evidence",
-    "left_out_quality",
-    "LeftOutQuality",
+    "loo_evidence",
+    "loo_quality",
+    "LooQuality",
     "legend",
     "Neighbors",
     "novelty",
@@ -46,8 +46,8 @@ __all__ = [
     "suspicious_labels",
     "Terms",
     "titles_of",
-    "Told",
-    "told",
+    "ExplanationText",
+    "explanation_texts",
     "turning_point",
     "uncertainty",
 ]

@@ -48,16 +48,16 @@ def data_values(scorer: Scorer, criterion: str) -> FloatArray:
 def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> FloatArray:
     """Compute the values by closed-form leave-one-out, with and without each instance."""
     references, rows = scorer.references, criterion.rows
-    truth, weights, n_labels = Truth.of(references.settled_Y), references.weights, references.n_labels
+    truth, weights, n_labels = Truth.of(references.imputed_Y), references.weights, references.n_labels
     without_each = influence.without_each(scorer.problem)
-    assert scorer.solved.left_out is not None
+    assert scorer.solved.loo_scores is not None
     assert rows is not None
 
     def evaluate(truth: Truth, scores: FloatArray) -> FloatArray:
         # labels that the same rows have score the same: rounding must not decide which is ahead
         return rows(truth, np.round(scores[:, :n_labels], _DECIMALS))
 
-    whole = evaluate(truth, scorer.solved.left_out)
+    whole = evaluate(truth, scorer.solved.loo_scores)
     values = np.zeros(references.n_rows)
     for j, scores in enumerate(without_each):
         others = np.flatnonzero(np.arange(references.n_rows) != j)
@@ -77,7 +77,7 @@ def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
             f"the terms of others."
         )
     n, weights = references.n_rows, references.weights
-    truth = Truth.of(references.settled_Y)
+    truth = Truth.of(references.imputed_Y)
     columns = truth.Y.tocsc()
     rows_of = np.split(columns.indices, columns.indptr[1:-1])
     prepared = prepare(references.X, [stages.similarity])

@@ -10,10 +10,10 @@ import numpy as np
 
 from simlabel._utils.text import percent
 from simlabel.rules import (
-    AimedRule,
     CutoffRule,
     FixedSize,
     LabelRule,
+    OperatingPointRule,
     PerLabel,
     ScoreBlock,
     SetSize,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simlabel.model.inspection._explanation import Explanation
 
 LIKELY = 0.5
-HARDLY_MORE = 1.1  # times the base rate: a rate up to that is no evidence for a label
+MAX_TYPICAL_LIFT = 1.1  # times the base rate: a rate up to that is no evidence for a label
 _APART = 0.15  # a difference between a share and a probability at which a reader asks why
 _N_HALVINGS = 40  # of an interval of shares
 _CRITERIA = {
@@ -36,7 +36,7 @@ _CRITERIA = {
 }
 
 
-def counts_labels(why: Explanation) -> bool:
+def uses_set_size(why: Explanation) -> bool:
     """Return whether the number of labels follows from the similarities."""
     model = why.model
     return isinstance(model.rule, SetSize) and model.labels.kind != "single" and bool(len(model.rule.sizes_))
@@ -44,7 +44,7 @@ def counts_labels(why: Explanation) -> bool:
 
 def takes_the_highest(why: Explanation) -> bool:
     """Return whether the number of labels is decided first, and then the highest scores are taken."""
-    return counts_labels(why) or isinstance(why.model.rule, FixedSize)
+    return uses_set_size(why) or isinstance(why.model.rule, FixedSize)
 
 
 def is_likely(why: Explanation, query: int, k: int) -> bool:
@@ -92,9 +92,9 @@ def why_not_given(why: Explanation, query: int, k: int) -> str:
     return f", not given: {score}; this label is given above {at:.3g}, {least} likely ({_origin(rule, k)})"
 
 
-def fills_a_place(why: Explanation, query: int, k: int) -> bool:
+def fills_set_size(why: Explanation, query: int, k: int) -> bool:
     """Return whether an unlikely label is predicted for being the most frequent one."""
-    frequent = bool(why.usual[k] == why.usual.max())
+    frequent = bool(why.base_rate[k] == why.base_rate.max())
     return frequent and takes_the_highest(why) and not is_likely(why, query, k)
 
 
@@ -104,7 +104,7 @@ def _among_the_highest(why: Explanation, query: int, k: int) -> str:
     n = len(chosen)
     only = f"only because the row is to get {'1 label' if n == 1 else f'{n} labels'} and"
     left = max((j for j in range(len(likely)) if j not in chosen), key=likely.__getitem__, default=k)
-    if likely[left] < LIKELY and fills_a_place(why, query, k):
+    if likely[left] < LIKELY and fills_set_size(why, query, k):
         return f"{only} nothing {'else ' if (likely[chosen] >= LIKELY).any() else ''}fits well"
     first, unlike = "no other scores higher", "not even"
     if n > 1:
@@ -128,7 +128,7 @@ def _threshold(rule: LabelRule, scores: ScoreBlock, k: int) -> float | None:
     """Return the score above which a rule predicts a label; None for a rule without thresholds."""
     if isinstance(rule, PerLabel):
         return float(rule.thresholds_[k])
-    if isinstance(rule, CutoffRule | AimedRule):
+    if isinstance(rule, CutoffRule | OperatingPointRule):
         return rule.value_
     if isinstance(rule, Threshold):
         return float(scores.labels[0] @ rule.coef_ + rule.intercept_)
@@ -144,7 +144,7 @@ def _probability_at(why: Explanation, scores: ScoreBlock, k: int, at: float) -> 
 
 def _origin(rule: LabelRule, k: int) -> str:
     """Say where a threshold comes from."""
-    if isinstance(rule, AimedRule):
+    if isinstance(rule, OperatingPointRule):
         return f"a rule that aims at a {rule.measure} of {rule.aim:.0%}"
     if isinstance(rule, Threshold):
         return "a threshold that was learned from all scores of a row"
@@ -181,12 +181,16 @@ def compare_with_rate(why: Explanation, query: int, k: int, share: float) -> str
     share : float
         Of the most similar rows, or of the similarity to all rows, that have the label.
     """
-    likely, usual = float(why.probabilities[query, k]), float(why.frequencies[k])
+    likely, base_rate = float(why.probabilities[query, k]), float(why.frequencies[k])
     if why.is_learned:
-        return _compare_with_count(why, query, k, likely, usual, share)
+        return _compare_with_count(why, query, k, likely, base_rate, share)
     if why.model.calibration is None:
         return ""
-    if likely >= LIKELY and round(likely, 2) < round(share, 2) and likely <= HARDLY_MORE * usual < share:
+    if (
+        likely >= LIKELY
+        and round(likely, 2) < round(share, 2)
+        and likely <= MAX_TYPICAL_LIFT * base_rate < share
+    ):
         have = percent(likely)
         return f", which tells little of a frequent label: of labeled rows with as much, {have} have it"
     if abs(likely - share) < _APART or (likely >= LIKELY) != (likely > share):
@@ -204,11 +208,11 @@ def compare_with_rate(why: Explanation, query: int, k: int, share: float) -> str
 
 
 def _compare_with_count(
-    why: Explanation, query: int, k: int, likely: float, usual: float, share: float
+    why: Explanation, query: int, k: int, likely: float, base_rate: float, share: float
 ) -> str:
     """Say where the most similar rows suggest one thing about a label, and its probability another."""
-    above, below = share > HARDLY_MORE * usual, round(share, 2) <= round(usual, 2)
-    less, more = round(likely, 2) < round(usual, 2), likely > HARDLY_MORE * usual
+    above, below = share > MAX_TYPICAL_LIFT * base_rate, round(share, 2) <= round(base_rate, 2)
+    less, more = round(likely, 2) < round(base_rate, 2), likely > MAX_TYPICAL_LIFT * base_rate
     score = float(why.terms.totals[query, k])
     if (above and less and score < 0) or (below and more and score > 0):
         who = "all its words together" if why.has_words else "all rows weighed together"
@@ -232,7 +236,7 @@ def turning_point(why: Explanation, k: int) -> float | None:
     model, scorer, calibration = why.model, why.model.scorer, why.model.calibration
     if calibration is None or calibration.single_ or calibration.sum_scale_ is not None:
         return None
-    if model.labels.hierarchy is not None or scorer.stages.recorded is not None:
+    if model.labels.hierarchy is not None or scorer.stages.label_frequency is not None:
         return None
     if scorer.solved.scale is not None or scorer.known is not None:
         return None

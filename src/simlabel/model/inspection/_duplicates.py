@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.advice import DataWarning, advise
+from simlabel._utils.advice import DataWarning, warn_user
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks, dense_rows, is_lazy, n_rows
-from simlabel._utils.validation import Rows
+from simlabel._utils.validation import AnyArray, IntArray, Rows
 from simlabel.model._model import Model
 from simlabel.ridge import Problem
 from simlabel.sums import prepare
@@ -24,7 +23,7 @@ _MIN_COPIES, _MIN_SHARE = 10, 0.05  # copies, and their share of the rows: fewer
 _N_SAMPLED = 1000  # rows from which the entropy of columns is estimated
 
 
-def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
+def contradicting_duplicates(problem: Problem, min_similarity: float) -> pd.DataFrame:
     """Return pairs of instances that are at least so similar and have different label sets.
 
     Parameters
@@ -43,15 +42,15 @@ def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
 
     references, stages = problem.references, problem.stages
     prepared = prepare(references.X, [stages.similarity])
-    own = stages.own_similarities(references.X)
+    own = stages.self_similarities(references.X)
     pairs = []
     for part in blocks(references.n_rows, max(1, limits().block_bytes // (8 * references.n_rows))):
         S = stages.similarities(references.X[part], prepared)
         S /= np.sqrt(np.maximum(own[part][:, None] * own[None, :], np.finfo(np.float64).tiny))
-        rows, others = np.nonzero(np.triu(least <= S, k=part.start + 1))
+        rows, others = np.nonzero(np.triu(min_similarity <= S, k=part.start + 1))
         pairs.append((rows + part.start, others, S[rows, others]))
     one, other, strength = (np.concatenate(column) for column in zip(*pairs, strict=True))
-    Y, U = references.settled_Y, references.unknown
+    Y, U = references.imputed_Y, references.unknown
     both = np.asarray(Y[one].multiply(Y[other]).sum(axis=1)).ravel()
     sizes = np.diff(Y.indptr)
     either = sizes[one] + sizes[other] - both
@@ -66,7 +65,7 @@ def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
     return pd.DataFrame({**columns, "disagreement": disagreement[order]})
 
 
-def advise_on_copies(model: Model, X: Rows) -> None:
+def warn_about_duplicates(model: Model, X: Rows) -> None:
     """Warn if rows on which a model is evaluated are copies of rows that it was fitted on.
 
     Parameters
@@ -78,22 +77,22 @@ def advise_on_copies(model: Model, X: Rows) -> None:
     if is_lazy(references) or is_lazy(X) or model.columns is not None or not hasattr(references, "shape"):
         return  # rows that are not in memory are not read again for this
     known, queries = references[:], model.normalized(X)
-    advise_on_shared_rows(known, sp.csr_array(queries) if sp.issparse(known) else queries)
+    warn_about_leakage(known, sp.csr_array(queries) if sp.issparse(known) else queries)
 
 
-def advise_on_shared_rows(train: Rows, test: Rows) -> None:
+def warn_about_leakage(train: Rows, test: Rows) -> None:
     """Warn if many rows of one matrix are rows of another, and chance does not explain it."""
     shared = int(np.isin(row_keys(test), row_keys(train)).sum())
     if shared < max(_MIN_COPIES, _MIN_SHARE * n_rows(test)) or _is_chance(train):
         return
-    advise(
+    warn_user(
         f"{shared:,} of the {n_rows(test):,} rows that are evaluated are copies of training rows, so metrics "
         f"are optimistically biased: drop the copies, or keep them on one side of the split.",
         DataWarning,
     )
 
 
-def row_keys(X: Rows) -> npt.NDArray[np.int64]:
+def row_keys(X: Rows) -> IntArray:
     """Return a hash of each row of a matrix, the same for equal rows, (n_rows,).
 
     The last digits do not count: in a normalized row they depend on how rows lie in memory.
@@ -114,7 +113,7 @@ def row_keys(X: Rows) -> npt.NDArray[np.int64]:
     return np.fromiter(hashed, np.int64, n_rows(X))
 
 
-def _without_last_digits(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _without_last_digits(values: AnyArray) -> IntArray:
     """Round the mantissas of numbers to 32 of 52 bits, and return them as integers."""
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.int64)
     return (bits + (1 << 19)) >> 20

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks, n_rows, take_rows
-from simlabel._utils.text import some_names
-from simlabel._utils.validation import FloatArray, IntArray, Rows, check_number, object_array
+from simlabel._utils.text import format_names
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows, check_number, object_array
 from simlabel.model._model import Model
-from simlabel.model.inspection._features import column_terms, most_telling, word_contributions
+from simlabel.model.inspection._features import column_terms, largest_contributions, word_contributions
 from simlabel.model.inspection._terms import (
     LargestTerms,
     Neighbors,
@@ -90,14 +90,14 @@ class Explanation:
     1   pier    0.5
     """
 
-    ids: npt.NDArray[Any]
-    labels: npt.NDArray[Any]
-    sizes: npt.NDArray[np.int64]
+    ids: AnyArray
+    labels: AnyArray
+    sizes: IntArray
     chosen: list[IntArray]
     terms: Terms
     mean: FloatArray
     probabilities: FloatArray
-    usual: FloatArray
+    base_rate: FloatArray
     frequencies: FloatArray
     similar: list[Neighbors]
     having: list[dict[int, Neighbors]]
@@ -108,7 +108,7 @@ class Explanation:
     model: Model
     _given: Rows
     _queries: Rows
-    _feature_names: npt.NDArray[Any] | None
+    _feature_names: AnyArray | None
     title_column: str | None
 
     def __len__(self) -> int:
@@ -117,7 +117,7 @@ class Explanation:
     @property
     def has_words(self) -> bool:
         """Whether a score is a sum over the words of a query, so that `words` can be used."""
-        return self.model.compares_by_words
+        return self.model.uses_term_products
 
     @property
     def is_learned(self) -> bool:
@@ -132,8 +132,10 @@ class Explanation:
     @property
     def lift(self) -> FloatArray:
         """The probability of each label as a multiple of its base rate, (n_queries, n_labels)."""
-        usual = np.broadcast_to(self.usual, self.probabilities.shape)
-        return np.divide(self.probabilities, usual, out=np.full(usual.shape, np.nan), where=usual > 0)
+        base_rate = np.broadcast_to(self.base_rate, self.probabilities.shape)
+        return np.divide(
+            self.probabilities, base_rate, out=np.full(base_rate.shape, np.nan), where=base_rate > 0
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per query, label and contributor; "rest" and "mean" complete each label's score.
@@ -283,7 +285,7 @@ class Explanation:
             ``column``, ``contribution``, the most telling first.
         """
         found = self.words(query, label).groupby("column", sort=False)["contribution"].sum()
-        return most_telling(found.reset_index())
+        return largest_contributions(found.reset_index())
 
     def columns(self, query: int, name: Any) -> pd.DataFrame:
         """Return the columns that make a query and a labeled instance similar, the most telling first.
@@ -356,7 +358,7 @@ def explain(
     *,
     top: int | None,
     labels: Any,
-    feature_names: npt.NDArray[Any] | None,
+    feature_names: AnyArray | None,
     title_column: str | None,
 ) -> Explanation:
     """Explain the predictions for checked queries, as `SMLClassifier.explain` documents it."""
@@ -392,7 +394,7 @@ def explain(
         terms=terms.found,
         mean=np.zeros(having.shape[1]) if intercept is None else intercept,
         probabilities=probabilities,
-        usual=scorer.label_shares,
+        base_rate=scorer.label_shares,
         frequencies=np.asarray(having.sum(axis=0)).ravel() / references.weights.sum(),
         similar=similar,
         having=nearest,
@@ -413,7 +415,7 @@ def _positions(labels: Any, known: list[Any]) -> tuple[int, ...]:
     names = [labels] if isinstance(labels, str) else list(labels)
     wrong = [name for name in names if name not in known]
     if wrong:
-        named = some_names([repr(name) for name in known])
+        named = format_names([repr(name) for name in known])
         raise ValueError(f"explain: the model has no label {wrong[0]!r}; it has {named}.")
     return tuple(known.index(name) for name in dict.fromkeys(names))
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks, dense_rows, take_rows
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import AnyArray, FloatArray, Rows
 from simlabel.model._model import Model
 from simlabel.similarities import Leaf
 from simlabel.tables import NUMBERS, Row
@@ -24,7 +24,7 @@ _N_STEPS = 32  # of Gauss-Legendre quadrature: exact to many digits for a curve 
 _WORD = re.compile(r"\w{3,}")
 
 
-def most_telling(frame: pd.DataFrame) -> pd.DataFrame:
+def largest_contributions(frame: pd.DataFrame) -> pd.DataFrame:
     """Sort contributions by absolute value, the largest first."""
     order = frame["contribution"].abs().sort_values(ascending=False, kind="stable").index
     return frame.loc[order].reset_index(drop=True)
@@ -45,13 +45,13 @@ def word_contributions(model: Model, cells: Row, q: Rows, columns: Sequence[int]
     import pandas as pd
 
     encoder, scorer = model.encoder, model.scorer
-    if encoder is None or not model.compares_by_words:
+    if encoder is None or not model.uses_term_products:
         raise ValueError(
             f"words: a score is a sum over words where a table is compared by inner products, as Tagger "
             f"does it, or SMLClassifier('linear', encoder='table'); not with "
             f"{scorer.stages.similarity!r}{'' if encoder is not None else ' and no encoder'}."
         )
-    row, leaf = sp.csr_array(q), model.number_rbf
+    row, leaf = sp.csr_array(q), model.numeric_rbf
     X = scorer.prepared.by_column(scorer.stages.similarity.leaves()[0].key)
     V = np.asarray(dense_rows(scorer.V[:][:, list(columns)]))
     by_feature = row.data[:, None] * np.asarray(X[:, row.indices].T @ V)
@@ -61,7 +61,7 @@ def word_contributions(model: Model, cells: Row, q: Rows, columns: Sequence[int]
         found, general = rbf_contributions(leaf.view(row).toarray()[0], numbers, V, leaf.similarity.gamma)
         at = np.full(row.shape[1], -1)
         at[row.indices] = np.arange(len(row.indices))
-        places = at[encoder.number_slots]
+        places = at[encoder.numeric_slots]
         by_feature[places[places >= 0]] += leaf.factor * found[places >= 0]  # a feature of 0 brings nothing
         general = leaf.factor * general
     terms: dict[tuple[str, str], int] = {}
@@ -76,7 +76,7 @@ def word_contributions(model: Model, cells: Row, q: Rows, columns: Sequence[int]
         by_term = by_term * scorer.known_factors(row)[:, list(columns)]
     names = pd.DataFrame([*terms, (NUMBERS, "in general")], columns=["column", "term"])
     frames = [names.assign(contribution=values) for values in by_term.T]
-    return [most_telling(frame[frame["contribution"] != 0]) for frame in frames]
+    return [largest_contributions(frame[frame["contribution"] != 0]) for frame in frames]
 
 
 def rbf_contributions(
@@ -113,9 +113,7 @@ def rbf_contributions(
     return found, similarities(q) @ V - found.sum(axis=0)
 
 
-def column_terms(
-    model: Model, query: Rows, name: Any, feature_names: npt.NDArray[Any] | None
-) -> pd.DataFrame:
+def column_terms(model: Model, query: Rows, name: Any, feature_names: AnyArray | None) -> pd.DataFrame:
     """Return the terms of the sum over columns that makes a query and a labeled instance similar.
 
     Parameters
@@ -169,12 +167,12 @@ def column_terms(
         }
     )
     is_distance = leaf.similarity.column_sum.endswith("distance")
-    telling = frame["typical"] - frame["term"] if is_distance else frame["term"]
-    return frame.loc[telling.sort_values(ascending=False, kind="stable").index].reset_index(drop=True)
+    salient = frame["typical"] - frame["term"] if is_distance else frame["term"]
+    return frame.loc[salient.sort_values(ascending=False, kind="stable").index].reset_index(drop=True)
 
 
 def _column_names(
-    leaf: Leaf, feature_names: npt.NDArray[Any] | None, n_columns: int, shown: npt.NDArray[np.integer]
+    leaf: Leaf, feature_names: AnyArray | None, n_columns: int, shown: npt.NDArray[np.integer]
 ) -> list[Any]:
     chosen = getattr(leaf.views[0], "columns", None) if leaf.views else None
     numbers = np.arange(n_columns) if chosen is None else np.asarray(chosen)
@@ -184,9 +182,9 @@ def _column_names(
 
 
 def shared_words(
-    one: Mapping[str, Any], other: Mapping[str, Any], telling: Sequence[str] = (), most: int = 6
+    one: Mapping[str, Any], other: Mapping[str, Any], salient: Sequence[str] = (), most: int = 6
 ) -> list[str]:
-    """Return words that two rows have in common: first those of `telling`, then the longest.
+    """Return words that two rows have in common: first those of `salient`, then the longest.
 
     Parameters
     ----------
@@ -203,7 +201,7 @@ def shared_words(
     ['shark', 'the']
     """
     common = _words(one.values()) & _words(other.values())
-    first = [word for word in _WORD.findall(" ".join(telling).lower()) if word in common]
+    first = [word for word in _WORD.findall(" ".join(salient).lower()) if word in common]
     rest = sorted(common - set(first), key=lambda word: (-len(word), word))
     return list(dict.fromkeys(first + rest))[:most]
 

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from scipy.special import expit, logit
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import drawn_rows, is_lazy
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.rows import is_lazy, sample_rows
+from simlabel._utils.validation import AnyArray, BoolArray, FloatArray, Rows
 from simlabel.metrics import average_precision
 from simlabel.model._leave_one_out import training_blocks
 from simlabel.model._model import Model
@@ -37,7 +37,7 @@ _PENALTY = 10.0  # of the ridge regression on views and other labels
 _MAX_LABELS = 20  # other labels in the regression: those that go most often with the label
 
 
-def left_out_evidence(model: Model) -> tuple[FloatArray, str]:
+def loo_evidence(model: Model) -> tuple[FloatArray, str]:
     """Return leave-one-out probabilities, and how they were computed.
 
     They do not depend on how well the model's settings suit its data. Uniform influence discriminates little
@@ -97,7 +97,7 @@ def _ridge_problems(scorer: Scorer) -> Iterator[Problem]:
         influence=Ridge(),
         weighting=None,
         scales=None,
-        recorded=None,
+        label_frequency=None,
     )
     yield Problem(stages, references)
     raw = references.raw
@@ -120,7 +120,7 @@ def _ridge_problems(scorer: Scorer) -> Iterator[Problem]:
 def _tuned(problem: Problem) -> Problem:
     """Return the problem with bandwidth and penalty chosen on a sample of the rows."""
     n, most = problem.references.n_rows, limits().compared_rows // 2
-    rows = np.arange(n) if n <= most else drawn_rows(problem.references.order, most, problem.stages.seed)
+    rows = np.arange(n) if n <= most else sample_rows(problem.references.order, most, problem.stages.seed)
     return resolved(problem, LeaveOneOut().run(on_rows(problem, rows)).curve.best)
 
 
@@ -138,7 +138,7 @@ class GivenLabels:
 
     Y: FloatArray
     weights: FloatArray
-    known: npt.NDArray[np.bool_]
+    known: BoolArray
 
     @classmethod
     def of(cls, blocks: list[TrainingBlock]) -> GivenLabels:
@@ -200,8 +200,8 @@ def _ridge_left_out(
 def suspicious_labels(
     probabilities: FloatArray,
     Y: Rows,
-    ids: npt.NDArray[Any],
-    labels: npt.NDArray[Any],
+    ids: AnyArray,
+    labels: AnyArray,
     top: int | None = None,
     titles: Titles | None = None,
     unknown: sp.csr_array | None = None,
@@ -274,7 +274,7 @@ def suspicious_labels(
 
 
 @dataclass(frozen=True)
-class LeftOutQuality:
+class LooQuality:
     """Leave-one-out results of a model that predicts labels with a probability of at least 0.5.
 
     Attributes
@@ -301,7 +301,7 @@ class LeftOutQuality:
     calibration: list[dict[str, float]]
 
 
-def left_out_quality(suspects: pd.DataFrame) -> LeftOutQuality:
+def loo_quality(suspects: pd.DataFrame) -> LooQuality:
     """Compute metrics from what `suspicious_labels` returns for all labels of all instances (``top=None``).
 
     Unknown labels count in none of them.
@@ -311,7 +311,7 @@ def left_out_quality(suspects: pd.DataFrame) -> LeftOutQuality:
     >>> from simlabel import SMLClassifier
     >>> X = [[i / 100, 1.0] for i in range(20)] + [[1.0, i / 100] for i in range(20)]
     >>> model = SMLClassifier().fit(X, [{"sea"}] * 20 + [{"trees"}] * 20)
-    >>> left_out_quality(model.suspicious_labels(top=None)).by_label
+    >>> loo_quality(model.suspicious_labels(top=None)).by_label
     {'sea': 1.0, 'trees': 1.0}
     """
     wide = suspects.pivot(index="id", columns="label", values=["given", "probability"])
@@ -323,7 +323,7 @@ def left_out_quality(suspects: pd.DataFrame) -> LeftOutQuality:
     some = given.any(axis=1) & (known & ~given).any(axis=1)
     bins = np.where(known, np.minimum((probable * _N_BINS).astype(int), _N_BINS - 1), -1)
     parts = [bins == i for i in np.unique(bins[known])]
-    return LeftOutQuality(
+    return LooQuality(
         rows=len(wide),
         labels=int((n_true > 0).sum()),
         f1_micro=float(2 * n_right.sum() / max(1, n_predicted.sum() + n_true.sum())),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import take_rows
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.model._scorer import Scorer, total_similarity
 from simlabel.ridge import Stages
 from simlabel.sums import prepare
@@ -48,7 +47,7 @@ def uncertainty(probabilities: FloatArray) -> FloatArray:
     return np.asarray(np.round(entropy.mean(axis=1), 9))
 
 
-def suggest(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) -> npt.NDArray[np.int64]:
+def suggest(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) -> IntArray:
     """Pick instances one by one: each would reduce the remaining uncertainty most.
 
     Similarities are taken as the covariances of a Gaussian process. Labeling x reduces the variance at

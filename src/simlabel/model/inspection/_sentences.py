@@ -20,12 +20,12 @@ from simlabel.model.inspection._bars import (
     word_bars,
 )
 from simlabel.model.inspection._decisions import (
-    HARDLY_MORE,
     LIKELY,
+    MAX_TYPICAL_LIFT,
     compare_with_rate,
-    counts_labels,
-    fills_a_place,
+    fills_set_size,
     is_likely,
+    uses_set_size,
     why_given,
     why_not_given,
 )
@@ -46,7 +46,7 @@ _COMMON, _ENOUGH_ROWS = (
 
 
 @dataclass(frozen=True)
-class Told:
+class ExplanationText:
     """Why a label, or a number of labels: one sentence, and the numbers behind it.
 
     Attributes
@@ -85,7 +85,7 @@ def headline(why: Explanation, query: int) -> str:
     return f"Query {query}{'' if title is None else f', {title!r}'}: {names}"
 
 
-def told(why: Explanation, query: int) -> Iterator[Told]:
+def explanation_texts(why: Explanation, query: int) -> Iterator[ExplanationText]:
     """Yield why each described label, and why so many of them if the number follows from similarities."""
     described = why.described[query]
     words: Sequence[pd.DataFrame | None] = [None] * len(described)
@@ -94,11 +94,11 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
     for k, frame in zip(described, words, strict=True):
         yield _label_told(why, query, k, frame)
     n = len(why.chosen[query])
-    if counts_labels(why) and why.describes_predicted and n in why.sizes:
+    if uses_set_size(why) and why.describes_predicted and n in why.sizes:
         yield _count_told(why, query, n)
 
 
-def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None) -> Told:
+def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None) -> ExplanationText:
     instances = neighbors(why, why.having[query][k])
     table = named = None
     if words is not None and not words.empty:
@@ -109,7 +109,7 @@ def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None
     else:
         aside, sentence = why_not_given(why, query, k), _both_sides(why, query, k, named, instances)
     heading = f"{why.labels[k]}, {percent(why.probabilities[query, k])} likely"
-    return Told(
+    return ExplanationText(
         str(why.labels[k]),
         heading,
         f"{heading}{aside}: {sentence}",
@@ -120,7 +120,7 @@ def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None
     )
 
 
-def _count_told(why: Explanation, query: int, n: int) -> Told:
+def _count_told(why: Explanation, query: int, n: int) -> ExplanationText:
     """Say why so many labels are predicted: the bounds of the rule, or similar rows."""
     column = len(why.labels) + int(np.searchsorted(why.sizes, n))
     count = "1 label" if n == 1 else f"{n} labels"
@@ -133,7 +133,7 @@ def _count_told(why: Explanation, query: int, n: int) -> Told:
     else:
         reason = _compared(why, query, column, count, neighbors(why, why.having[query][column]))
     gets = "the label that scores highest" if n == 1 else f"the {n} labels that score highest"
-    return Told(
+    return ExplanationText(
         count,
         count,
         f"{count}: the row gets {gets}, since {reason}",
@@ -165,7 +165,7 @@ def _reasons_for(
 ) -> str:
     """Say why a label is predicted: which words, and whether similar rows agree."""
     compared = _compared(why, query, k, "it", instances)
-    named = "" if words is None else _because(why, words)
+    named = "" if words is None else _reason_words(why, words)
     if not named or not why.is_learned:
         return f"{named}; {compared}" if named else compared
     have, n = _count_similar(why, query, k)
@@ -202,10 +202,10 @@ def _compared(why: Explanation, query: int, column: int, what: str, instances: I
     similar = [each for each in instances if each[1] > 0]
     if not similar:
         return "similar to nothing, so the most frequent is taken"
-    usual = float(why.frequencies[column])
-    if usual == 1:
+    base_rate = float(why.frequencies[column])
+    if base_rate == 1:
         return f"all rows have {what}"
-    return (_counted if why.is_learned else _summed)(why, query, column, what, usual, similar)
+    return (_counted if why.is_learned else _summed)(why, query, column, what, base_rate, similar)
 
 
 def _count_similar(why: Explanation, query: int, column: int) -> tuple[int, int]:
@@ -214,7 +214,9 @@ def _count_similar(why: Explanation, query: int, column: int) -> tuple[int, int]
     return int(np.isin(similar, why.having[query][column].positions).sum()), len(similar)
 
 
-def _counted(why: Explanation, query: int, column: int, what: str, usual: float, similar: Instances) -> str:
+def _counted(
+    why: Explanation, query: int, column: int, what: str, base_rate: float, similar: Instances
+) -> str:
     have, n = _count_similar(why, query, column)
     if have > 1:
         having, closest = f"{have} of the {n} most similar rows have {what}", f"; {_closest(similar, have)}"
@@ -228,38 +230,40 @@ def _counted(why: Explanation, query: int, column: int, what: str, usual: float,
     note = ""  # if words decided, the sentence has said so
     if column < len(why.labels) and (have or not why.has_words):
         note = compare_with_rate(why, query, column, have / n)
-    if not _is_usual(usual, have / n):
-        return f"{having}, while {percent(usual)} of all rows do{note}{closest}"
-    more, frequent = _how_much_more(have / n, usual), _frequent(why, query, column)
-    return f"{frequent}, {percent(usual)} of all rows have {what}; {having}, {more} often{note}{closest}"
+    if not _is_typical(base_rate, have / n):
+        return f"{having}, while {percent(base_rate)} of all rows do{note}{closest}"
+    more, frequent = _lift_text(have / n, base_rate), _frequent(why, query, column)
+    return f"{frequent}, {percent(base_rate)} of all rows have {what}; {having}, {more} often{note}{closest}"
 
 
-def _summed(why: Explanation, query: int, column: int, what: str, usual: float, similar: Instances) -> str:
+def _summed(
+    why: Explanation, query: int, column: int, what: str, base_rate: float, similar: Instances
+) -> str:
     sums = why.terms.totals[query]
     share = float(sums[column] / sums[len(why.labels) :].sum())
     note = "" if column >= len(why.labels) else compare_with_rate(why, query, column, share)
-    rows = f"rows that have {what} are {percent(usual)} of all rows and make up"
-    if not _is_usual(usual, share):
+    rows = f"rows that have {what} are {percent(base_rate)} of all rows and make up"
+    if not _is_typical(base_rate, share):
         return f"{rows} {percent(share)} of the resemblance{note}; {_closest(similar)}"
-    more, frequent = _how_much_more(share, usual), _frequent(why, query, column)
+    more, frequent = _lift_text(share, base_rate), _frequent(why, query, column)
     return f"{frequent}; {rows} {more} of the resemblance, {percent(share)}{note}; {_closest(similar)}"
 
 
-def _is_usual(usual: float, share: float) -> bool:
+def _is_typical(base_rate: float, share: float) -> bool:
     """Return whether a label is frequent, and similar rows have it hardly more often."""
-    return usual >= _FREQUENT and share <= HARDLY_MORE * usual
+    return base_rate >= _FREQUENT and share <= MAX_TYPICAL_LIFT * base_rate
 
 
-def _how_much_more(share: float, usual: float) -> str:
-    if round(share, 2) == round(usual, 2):
+def _lift_text(share: float, base_rate: float) -> str:
+    if round(share, 2) == round(base_rate, 2):
         return "no more"
-    return "hardly more" if share > usual else "less"
+    return "hardly more" if share > base_rate else "less"
 
 
 def _frequent(why: Explanation, query: int, column: int) -> str:
     if column >= len(why.labels):
         return "this is the usual number"
-    filled = fills_a_place(why, query, column)
+    filled = fills_set_size(why, query, column)
     return "the most frequent label fills the place" if filled else "it is frequent"
 
 
@@ -279,7 +283,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(some)} and {last}" if some else last
 
 
-def _because(why: Explanation, words: pd.DataFrame) -> str:
+def _reason_words(why: Explanation, words: pd.DataFrame) -> str:
     """Name the words that speak for a label most, by column, and where numbers lie."""
     positive = words[words["contribution"] > 0].head(_N_WORDS)
     positive = positive[positive["contribution"] >= _TELLING * positive["contribution"].max()]

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.model._scorer import Scorer
-from simlabel.sums import Job, Keep, ReduceCall, References, prepare, reducer_for
+from simlabel.sums import Job, MatrixReducer, ReduceCall, References, prepare, reducer_for
 
 
 class Neighbors(NamedTuple):
@@ -40,11 +39,11 @@ class Terms:
         How many references can contribute.
     """
 
-    positions: npt.NDArray[np.int64]
+    positions: IntArray
     contributions: FloatArray
     totals: FloatArray
     absolute: FloatArray
-    counts: npt.NDArray[np.int64]
+    counts: IntArray
 
     def sides(self, query: int, column: int) -> tuple[float, float]:
         """Return the sum of the positive terms and the sum of the negative ones."""
@@ -66,11 +65,11 @@ def similarities(scorer: Scorer, Q: Rows) -> tuple[FloatArray, FloatArray]:
     """Return the similarities to all references, and the weighted ones to those that are summed over."""
     stages, references, used = scorer.stages, scorer.references, scorer.solved.used
     prepared = scorer.prepared if used is None else prepare(references.X, [stages.similarity])
-    jobs = [Job(stages.similarity, None, Keep(references.n_rows))]
+    jobs = [Job(stages.similarity, None, MatrixReducer(references.n_rows))]
     if stages.weighting is not None:  # one column of V for each reference: terms that are not added up
         single = reducer_for(stages.weighting, sp.eye_array(references.n_rows).tocsr(), references.weights)
         jobs.append(Job(stages.similarity, stages.weighting, single))
-    found = stages.by_pairs.reduce(ReduceCall(Q, prepared, jobs, n_jobs=stages.n_jobs))
+    found = stages.exact_engine.reduce(ReduceCall(Q, prepared, jobs, n_jobs=stages.n_jobs))
     S, psi = (found[i].astype(np.float64, copy=False) for i in (0, -1))
     return S, psi if used is None else psi[:, used]
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from simlabel._utils.text import PLAIN, element, escaped, for_figure, for_terminal, html_table
 from simlabel.model.inspection._bars import Bar, Bars
 from simlabel.model.inspection._decisions import legend
-from simlabel.model.inspection._sentences import Told, headline, told
+from simlabel.model.inspection._sentences import ExplanationText, explanation_texts, headline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ def terminal_lines(why: Explanation) -> Iterator[Text | Table]:
         yield Text(for_terminal(meaning), style="dim")
     for query in range(len(why)):
         yield Text(for_terminal(headline(why, query)), style="bold")
-        reasons = list(told(why, query))
+        reasons = list(explanation_texts(why, query))
         for reason in reasons:
             yield Text(f"  {for_terminal(reason.sentence)}")
         for reason in reasons:
@@ -57,7 +57,7 @@ def html_page(why: Explanation) -> str:
     parts = [element("p", escaped(legend(why)))]
     for query in range(min(_MAX_HTML_QUERIES, len(why))):
         parts.append(element("h4", escaped(headline(why, query))))
-        for reason in told(why, query):
+        for reason in explanation_texts(why, query):
             tables = "".join(_html_table(bars) for bars in reason.shown)
             summary = element("summary", escaped(reason.sentence))
             parts.append(f'<details style="margin:0.4em 0">{summary}{tables}</details>')
@@ -81,7 +81,7 @@ def _html_bar(row: Bar, largest: float) -> str:
 
 def plot(why: Explanation, query: int, ax: Axes | None, words: bool) -> Axes:
     """Draw bars to the right for what speaks for a label, to the left for what speaks against it."""
-    reasons = list(told(why, query))
+    reasons = list(explanation_texts(why, query))
     # terms of learned influence cancel out and tell a reader little: the most similar rows say more
     similar = not (words and any(each.words for each in reasons)) and any(each.similar for each in reasons)
     groups = [(each, _bars(each, words, similar)) for each in reasons]
@@ -113,7 +113,7 @@ def plot(why: Explanation, query: int, ax: Axes | None, words: bool) -> Axes:
     return ax
 
 
-def _bars(reason: Told, words: bool, similar: bool) -> list[Bar]:
+def _bars(reason: ExplanationText, words: bool, similar: bool) -> list[Bar]:
     """Return the rows of a label to draw."""
     shown = (reason.similar,) if similar else reason.instances
     if words and reason.words is not None:

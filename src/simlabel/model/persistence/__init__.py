@@ -4,18 +4,18 @@ from simlabel.model.persistence._checks import check_fitted
 from simlabel.model.persistence._file import (
     Arrays,
     ModelFileError,
+    error_context,
     header_checksum,
     read_file,
-    told,
     write_file,
 )
 from simlabel.model.persistence._models import model_state, restored_model
-from simlabel.model.persistence._values import CLASSES, Reader, Writer, register
+from simlabel.model.persistence._values import CLASSES, StateReader, Writer, register
 
 __all__ = [
     "Arrays",
     "ModelFileError",
-    "Reader",
+    "StateReader",
     "Writer",
     "check_fitted",
     "CLASSES",
@@ -24,6 +24,6 @@ __all__ = [
     "read_file",
     "register",
     "restored_model",
-    "told",
+    "error_context",
     "write_file",
 ]

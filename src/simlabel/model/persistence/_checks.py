@@ -66,7 +66,7 @@ _LENGTHS = {
 #: arrays of a scorer -> their shape; each may be missing
 _SHAPES: dict[str, tuple[str, ...]] = {
     "solution.V": ("used", "columns"),
-    "solution.left_out": ("references", "columns"),
+    "solution.loo_scores": ("references", "columns"),
     "sketch.W": ("any", "columns"),
     "sketch.V": ("any", "columns"),
     "sketch.X": ("any", "features"),
@@ -147,7 +147,7 @@ def check_fitted(fitted: Mapping[str, Any]) -> None:
     if "tuning_" in fitted:
         good = isinstance(fitted["tuning_"], TuningResult)
         _require(good, f"{str(fitted['tuning_'])[:60]} is no result of a search.")
-    picked = fitted.get("n_picked_", 1)
+    picked = fitted.get("n_queried_", 1)
     _require(type(picked) is int and picked >= 1, f"{str(picked)[:60]} is no number of picked rows.")
 
 
@@ -167,12 +167,12 @@ def check_model(model: Model, n_features: Any) -> None:
         "used": n if used is None else len(used),
     }
     _check_stages(model, lengths)
-    for path, wanted in _SHAPES.items():
+    for path, requested in _SHAPES.items():
         value: Any = scorer
         for name in path.split("."):
             value = getattr(value, name, None)
         if value is not None:
-            _check_shape(path, value, wanted, lengths)
+            _check_shape(path, value, requested, lengths)
     if model.columns is not None:
         _check_shape("columns", model.columns, ("references",), lengths)
 
@@ -235,8 +235,10 @@ def _check_stages(model: Model, lengths: Mapping[str, int]) -> None:
         check_n_jobs(sketch.n_jobs)
         good = repr(sketch.similarity) == repr(stages.similarity) and sketch.X.dtype.kind == "f"
         _require(good, f"the prototypes are compared by {sketch.similarity!r}.")
-    if stages.recorded is not None:
-        check_numbers("a model", "recorded", stages.recorded, (lengths["labels"],), above=0, at_most=1)
+    if stages.label_frequency is not None:
+        check_numbers(
+            "a model", "label_frequency", stages.label_frequency, (lengths["labels"],), above=0, at_most=1
+        )
         _require(not single, "shares of recorded labels are combined with one class for each row.")
     if stages.scales is not None:
         check_numbers("a model", "scales", stages.scales, (None,), above=0)
@@ -249,8 +251,10 @@ def _check_learned(stage: Any, lengths: Mapping[str, int], but: str = "") -> Non
             continue
         _require(hasattr(stage, name), f"{stage!r} lacks {name}, which it learns.")
         if name in _LENGTHS:
-            n, wanted = len(getattr(stage, name)), lengths[_LENGTHS[name]]
-            _require(n == wanted, f"{stage!r} has {n} numbers as {name}, not {wanted} ({_LENGTHS[name]}).")
+            n, requested = len(getattr(stage, name)), lengths[_LENGTHS[name]]
+            _require(
+                n == requested, f"{stage!r} has {n} numbers as {name}, not {requested} ({_LENGTHS[name]})."
+            )
 
 
 def _check_normalizer(normalizer: Any, width: int) -> None:
@@ -284,7 +288,7 @@ def _are_positions(columns: Any, width: int) -> bool:
     return columns.dtype.kind in "iu" and bool(((columns >= 0) & (columns < width)).all())
 
 
-def check_rows(model: Model) -> None:
+def check_chunk_rows(model: Model) -> None:
     """Check the rows, after they were read: some similarities are for features >= 0."""
     for leaf in model.scorer.stages.similarity.leaves():
         if leaf.similarity.nonnegative_input:

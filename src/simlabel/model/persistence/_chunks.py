@@ -20,12 +20,12 @@ from simlabel._utils.validation import (
     check_unused,
 )
 from simlabel.labels import Indicator, UnknownLabels
-from simlabel.model.persistence._file import ModelFileError, State, told
-from simlabel.model.persistence._values import Reader
-from simlabel.sums import Chunk, Ids, number_after
+from simlabel.model.persistence._file import ModelFileError, ModelState, error_context
+from simlabel.model.persistence._values import StateReader
+from simlabel.sums import Chunk, Ids, next_free_id
 
 #: what `Chunk` is made of, in this order
-PARTS = ("X", "Y", "weights", "ids", "raw", "groups", "unknown")
+CHUNK_PARTS = ("X", "Y", "weights", "ids", "raw", "groups", "unknown")
 
 
 class Form(NamedTuple):
@@ -56,7 +56,7 @@ class UsedIds:
             clash = any(type(name) is int and name in each for each in self._ranges for name in names)
             check_unused([name for name in names if name in self._others])
             self._others.update(names)
-        if clash or number_after(ids, 0) > self.next_id:
+        if clash or next_free_id(ids, 0) > self.next_id:
             raise ModelFileError("ids are in use twice, or will be.")
 
 
@@ -75,7 +75,7 @@ class Context:
     used_ids : UsedIds
     """
 
-    reader: Reader
+    reader: StateReader
     n_labels: int
     single: bool
     n_cells: int | None
@@ -86,7 +86,7 @@ def _part(read: Callable[[StoredChunk], Any]) -> cached_property[Any]:
     """Make a part of a chunk that is read when first used; errors name the file."""
 
     def named(chunk: StoredChunk) -> Any:
-        with told(chunk.context.reader.arrays.path):
+        with error_context(chunk.context.reader.arrays.path):
             return read(chunk)
 
     return cached_property(named)
@@ -95,7 +95,7 @@ def _part(read: Callable[[StoredChunk], Any]) -> cached_property[Any]:
 class StoredChunk(Chunk):
     """A chunk whose parts are read and checked when first used; dense rows of a mapped file stay there."""
 
-    def __init__(self, state: State, context: Context) -> None:
+    def __init__(self, state: ModelState, context: Context) -> None:
         self._state, self.context = state, context
         check_number("a chunk", "n", state["n"], at_least=1, integer=True)
         sizes = state["sizes"]
@@ -219,10 +219,10 @@ class StoredChunk(Chunk):
 
     def whole(self) -> Chunk:
         """Return the chunk with all parts read and checked."""
-        return Chunk(*(getattr(self, part) for part in PARTS))
+        return Chunk(*(getattr(self, part) for part in CHUNK_PARTS))
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return Chunk, tuple(getattr(self, part) for part in PARTS)
+        return Chunk, tuple(getattr(self, part) for part in CHUNK_PARTS)
 
 
 def _is_table_row(row: Any, n_cells: int) -> bool:
@@ -235,7 +235,7 @@ def _is_cell(value: Any) -> bool:
     return value is None or type(value) in (str, int, float)
 
 
-def restored_chunks(states: Iterable[State], context: Context) -> list[StoredChunk]:
+def restored_chunks(states: Iterable[ModelState], context: Context) -> list[StoredChunk]:
     """Return the chunks of a file, which are not read yet; their rows are of one form."""
     chunks = [StoredChunk(state, context) for state in states]
     # the precision of rows may differ: rows from a disk keep theirs

@@ -22,9 +22,9 @@ from safetensors import SafetensorError, safe_open
 
 from simlabel._utils.files import replacing
 from simlabel._utils.limits import limits
-from simlabel._utils.validation import Rows, check_finite
+from simlabel._utils.validation import AnyArray, Rows, check_finite
 
-State = dict[str, Any]
+ModelState = dict[str, Any]
 FORMAT = 1  # the version that is written, and the only one that is read
 _MAGIC = "simlabel model"
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -53,7 +53,7 @@ _LIES = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionE
 
 
 @contextlib.contextmanager
-def told(where: object) -> Iterator[None]:
+def error_context(where: object) -> Iterator[None]:
     """Raise ModelFileError, with the place in the file, for any error that its content causes."""
     try:
         yield
@@ -64,12 +64,12 @@ def told(where: object) -> Iterator[None]:
         raise ModelFileError(f"{where}: {what}") from error
 
 
-def is_storable(array: npt.NDArray[Any]) -> bool:
+def is_storable(array: AnyArray) -> bool:
     """Return whether a file can hold an array of this dtype."""
     return array.dtype.newbyteorder("=") in _CODES
 
 
-def write_file(path: str | os.PathLike[str], state: State, arrays: Mapping[str, Any]) -> None:
+def write_file(path: str | os.PathLike[str], state: ModelState, arrays: Mapping[str, Any]) -> None:
     """Write state and arrays, so that the old file or the new one is there, whole, at any moment.
 
     Not by `safetensors.numpy`: its `save` needs the memory of all arrays once more, and its `save_file` puts
@@ -102,7 +102,7 @@ def _little(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype.newbyteorder("<")
 
 
-def _bytes(array: npt.NDArray[Any]) -> memoryview:
+def _bytes(array: AnyArray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
@@ -113,7 +113,7 @@ def header_checksum(metadata: Mapping[str, str], entries: Mapping[str, Any]) -> 
     return _digest(np.frombuffer(json.dumps([texts, described], sort_keys=True).encode(), dtype=np.uint8))
 
 
-def _blocks(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+def _blocks(array: AnyArray) -> Iterator[AnyArray]:
     """Yield the rows of an array in blocks, each under one checksum."""
     size = rows_per_block(array.shape, array.dtype)
     return (array[start : start + size] for start in range(0, len(array), size))
@@ -124,11 +124,11 @@ def rows_per_block(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     return max(1, limits().checksum_bytes // max(1, int(np.prod(shape[1:])) * dtype.itemsize))
 
 
-def _digest(block: npt.NDArray[Any]) -> str:
+def _digest(block: AnyArray) -> str:
     return hashlib.blake2b(_bytes(block.astype(_little(block.dtype), copy=False)), digest_size=16).hexdigest()
 
 
-def read_file(path: str | os.PathLike[str], *, mapped: bool = False) -> tuple[State, Arrays]:
+def read_file(path: str | os.PathLike[str], *, mapped: bool = False) -> tuple[ModelState, Arrays]:
     """Open a file, verify its header, and return the state and the arrays.
 
     Parameters
@@ -155,7 +155,7 @@ def read_file(path: str | os.PathLike[str], *, mapped: bool = False) -> tuple[St
             raise
         os.close(handle)
     arrays = Arrays(path, file, handle, mapped=mapped)
-    with told(path):
+    with error_context(path):
         return arrays.verified_state(), arrays
 
 
@@ -192,7 +192,7 @@ class Arrays:
         self.digests: dict[str, list[str]] = {}
         self._n_claimed = 0
 
-    def verified_state(self) -> State:
+    def verified_state(self) -> ModelState:
         """Verify the header, and return the state that is in it."""
         metadata = self.file.metadata() or {}
         if metadata.get("format") != _MAGIC or "version" not in metadata:
@@ -244,19 +244,19 @@ class Arrays:
                 f"{MAX_COPIES} times as many are allocated."
             )
 
-    def whole(self, name: Any) -> npt.NDArray[Any]:
+    def whole(self, name: Any) -> AnyArray:
         """Return a copy of an array, verified."""
         dtype, shape = self.entry(name)
         self.claim(int(np.prod(shape)) * dtype.itemsize, f"one more copy of {name!r}")
         self.check_unchanged()
-        array: npt.NDArray[Any] = self.file.get_tensor(name)
+        array: AnyArray = self.file.get_tensor(name)
         for i, block in enumerate(_blocks(array)):
             self.verify(name, i, block)
         if dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
             raise ModelFileError(f"{self.path}: {name!r} holds bytes that are neither True nor False.")
         return array
 
-    def verify(self, name: str, i: int, block: npt.NDArray[Any]) -> None:
+    def verify(self, name: str, i: int, block: AnyArray) -> None:
         """Compare a block of an array with its checksum."""
         if _digest(block) != self.digests[name][i]:
             raise ModelFileError(f"{self.path} is damaged: a block of an array has changed.")
@@ -283,7 +283,7 @@ class MappedRows:
     def __len__(self) -> int:
         return int(self.shape[0])
 
-    def __getitem__(self, index: slice | npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
+    def __getitem__(self, index: slice | npt.NDArray[np.integer[Any]]) -> AnyArray:
         self._arrays.check_unchanged()
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
@@ -295,13 +295,13 @@ class MappedRows:
         parts = [self._read(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
         return np.concatenate(parts) if parts else self._read(0, 0)
 
-    def _read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def _read(self, start: int, stop: int) -> AnyArray:
         return self._slices[start:stop] if start < stop else np.empty((0, self.shape[1]), self.dtype)
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         return np.asarray(self[:], dtype=dtype)
 
-    def __reduce__(self) -> tuple[Callable[..., npt.NDArray[Any]], tuple[npt.NDArray[Any]]]:
+    def __reduce__(self) -> tuple[Callable[..., AnyArray], tuple[AnyArray]]:
         return np.array, (self[:],)
 
     def _verify(self, blocks: Iterable[int]) -> None:

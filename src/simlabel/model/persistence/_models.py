@@ -16,15 +16,14 @@ from simlabel.model.persistence._checks import (
     OUTSIDE,
     PARTS,
     STAGES,
+    check_chunk_rows,
     check_labels,
     check_model,
     check_parts,
-    check_rows,
 )
-from simlabel.model.persistence._chunks import PARTS as CHUNK_PARTS
-from simlabel.model.persistence._chunks import Context, UsedIds, restored_chunks
-from simlabel.model.persistence._file import State, told
-from simlabel.model.persistence._values import Reader, Writer
+from simlabel.model.persistence._chunks import CHUNK_PARTS, Context, UsedIds, restored_chunks
+from simlabel.model.persistence._file import ModelState, error_context
+from simlabel.model.persistence._values import StateReader, Writer
 from simlabel.ridge import Stages
 from simlabel.sums import Chunk, References
 
@@ -36,7 +35,7 @@ _SPARSE_TYPES: dict[str, type] = {
 }
 
 
-def model_state(model: Model, writer: Writer) -> State:
+def model_state(model: Model, writer: Writer) -> ModelState:
     """Return a model as JSON; its arrays go to the writer."""
     scorer, stages, encode = model.scorer, model.scorer.stages, writer.encode
     # influence that is not learned follows from the label sets; the inverse is large and computed again
@@ -57,8 +56,8 @@ def model_state(model: Model, writer: Writer) -> State:
     }
 
 
-def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> State:
-    state: State = {"n": len(chunk), "sizes": chunk.sizes.tolist()}
+def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> ModelState:
+    state: ModelState = {"n": len(chunk), "sizes": chunk.sizes.tolist()}
     for part in CHUNK_PARTS:
         value = getattr(chunk, part)
         if isinstance(value, list):
@@ -85,7 +84,7 @@ def _name_in(types: dict[str, type], kind: type) -> str:
     return kind.__name__
 
 
-def restored_model(state: State, reader: Reader, n_features: int | None, *, mmap: bool) -> Model:
+def restored_model(state: ModelState, reader: StateReader, n_features: int | None, *, mmap: bool) -> Model:
     """Return the model that was saved, with its parts checked against each other.
 
     Parameters
@@ -95,14 +94,14 @@ def restored_model(state: State, reader: Reader, n_features: int | None, *, mmap
     mmap : bool
         Whether references are read, and then checked, when they are needed.
     """
-    with told("labels"):
+    with error_context("labels"):
         labels = _restored_labels(state["labels"], reader)
-    parts: State = {}
+    parts: ModelState = {}
     for name in PARTS:
-        with told(name):
+        with error_context(name):
             parts[name] = reader.decode(state[name])
     check_parts(parts)
-    with told("chunks"):
+    with error_context("chunks"):
         n_cells = None if parts["encoder"] is None else len(parts["encoder"].names_)
         ids = UsedIds(state["next_id"])
         context = Context(reader, len(labels.classes), labels.kind == "single", n_cells, ids)
@@ -117,11 +116,11 @@ def restored_model(state: State, reader: Reader, n_features: int | None, *, mmap
         return model
     references = References.of([chunk.whole() for chunk in chunks], ids.next_id, pairwise=pairwise)
     model = replace(model, scorer=replace(scorer, references=references))
-    check_rows(model)
+    check_chunk_rows(model)
     return model
 
 
-def _restored_labels(state: State, reader: Reader) -> LabelSpace:
+def _restored_labels(state: ModelState, reader: StateReader) -> LabelSpace:
     kind, classes = state["kind"], reader.decode(state["classes"])
     container, hierarchy = reader.decode(state["container"]), reader.decode(state["hierarchy"])
     if kind == "sparse":

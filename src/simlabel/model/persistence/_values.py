@@ -13,17 +13,30 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.registry import Registry
-from simlabel._utils.validation import Rows, object_array
+from simlabel._utils.validation import AnyArray, Rows, object_array
 from simlabel.labels import Hierarchy
-from simlabel.model.persistence._file import MAX_COPIES, Arrays, ModelFileError, State, is_storable, told
+from simlabel.model.persistence._file import (
+    MAX_COPIES,
+    Arrays,
+    ModelFileError,
+    ModelState,
+    error_context,
+    is_storable,
+)
 from simlabel.model.sketches import SKETCHES, FeatureSums, PrototypeSums, Waves
 from simlabel.normalizers import NORMALIZERS, Chain
 from simlabel.ridge import INFLUENCES, Solved
-from simlabel.rules import ABSENCES, CALIBRATIONS, LABEL_RULES, CustomRule, LogisticCurve, PiecewiseCurve
+from simlabel.rules import (
+    CALIBRATIONS,
+    LABEL_RULES,
+    UNLABELED_METHODS,
+    CustomRule,
+    LogisticCurve,
+    PiecewiseCurve,
+)
 from simlabel.similarities import (
     SIMILARITIES,
     ColumnView,
@@ -48,7 +61,16 @@ _MAX_RANGE = 1 << 22  # numbers of a range in a short file
 
 def _classes() -> Iterable[type[Any]]:
     registries: list[Registry[Any]] = [SIMILARITIES, WEIGHTINGS, NORMALIZERS, INFLUENCES]
-    registries += [LABEL_RULES, CALIBRATIONS, TUNERS, ENGINES, SAMPLERS, SKETCHES, ENCODERS, ABSENCES]
+    registries += [
+        LABEL_RULES,
+        CALIBRATIONS,
+        TUNERS,
+        ENGINES,
+        SAMPLERS,
+        SKETCHES,
+        ENCODERS,
+        UNLABELED_METHODS,
+    ]
     for registry in registries:
         yield from registry.classes.values()
     yield from (Function, Sum, Product, Scaled, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
@@ -102,7 +124,7 @@ class Writer:
     """Encodes values as JSON, and collects the arrays that they hold."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, npt.NDArray[Any]] = {}
+        self.arrays: dict[str, AnyArray] = {}
 
     def encode(self, value: Any, where: str) -> Any:
         """Return JSON for a value; `where` names it in an error."""
@@ -124,7 +146,7 @@ class Writer:
             return self.array(value, where)
         return self._named(value, where)
 
-    def _container(self, value: Any, where: str) -> State:
+    def _container(self, value: Any, where: str) -> ModelState:
         kind, items = type(value), value
         if kind is dict:
             pairs = [[self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()]
@@ -136,7 +158,7 @@ class Writer:
             "items": [self.encode(item, f"{where}[{i}]") for i, item in enumerate(items)],
         }
 
-    def _named(self, value: Any, where: str) -> State:
+    def _named(self, value: Any, where: str) -> ModelState:
         """Return JSON for a registered function, or an object of a registered class."""
         name = _registered_name(value)
         if name is not None:
@@ -146,7 +168,7 @@ class Writer:
             raise TypeError(_refusal(value, where))
         return {"is": "registered", "name": name, "values": self._attributes(value, where)}
 
-    def array(self, value: Any, where: str) -> State:
+    def array(self, value: Any, where: str) -> ModelState:
         """Return JSON that names an array; text and objects become the bytes of their own JSON."""
         array = np.asarray(value)
         if array.dtype.kind in "UO":
@@ -162,7 +184,7 @@ class Writer:
         self.arrays[where] = array
         return {"is": "array", "name": where}
 
-    def _attributes(self, stage: Any, where: str) -> State:
+    def _attributes(self, stage: Any, where: str) -> ModelState:
         names = [*_parameters(type(stage)), *getattr(type(stage), "fitted_state", ())]
         there = [name for name in names if hasattr(stage, name)]
         return {name: self.encode(getattr(stage, name), f"{where}.{name}") for name in there}
@@ -190,7 +212,7 @@ def _refusal(value: Any, where: str) -> str:
     )
 
 
-class Reader:
+class StateReader:
     """Decodes JSON to values, each of which is checked."""
 
     def __init__(self, arrays: Arrays) -> None:
@@ -213,11 +235,11 @@ class Reader:
         finally:
             self._depth -= 1
 
-    def items(self, value: State) -> list[Any]:
+    def items(self, value: ModelState) -> list[Any]:
         """Return the decoded items of a container."""
         return [self.decode(item) for item in _as_list(value["items"])]
 
-    def csr(self, value: State) -> Rows:
+    def csr(self, value: ModelState) -> Rows:
         """Return a sparse matrix whose indices are valid: compiled loops do not check them."""
         data, indices, indptr = (self.decode(value[part]) for part in _CSR)
         if data.ndim != 1 or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
@@ -229,22 +251,22 @@ class Reader:
         matrix.check_format(full_check=True)
         return matrix
 
-    def stage(self, value: State) -> Any:
+    def stage(self, value: ModelState) -> Any:
         """Return an object of one of simlabel's classes."""
         if value["class"] not in CLASSES:
             raise ModelFileError(f"it names {value['class']!r}, which this version does not have.")
         return self._restored(CLASSES[value["class"]], value["class"], value["values"])
 
-    def registered(self, value: State) -> Similarity:
+    def registered(self, value: ModelState) -> Similarity:
         """Return an object of a registered class."""
         cls = self.function(value)
         if not isinstance(cls, type) or not issubclass(cls, Similarity):
             raise ModelFileError(f"{value['name']!r} is registered for {cls!r}, no class of similarities.")
         return self._restored(cls, value["name"], value["values"])
 
-    def _restored(self, cls: type[Any], name: str, state: State) -> Any:
+    def _restored(self, cls: type[Any], name: str, state: ModelState) -> Any:
         """Return an object with these parameters and fitted attributes, checked."""
-        with told(name):
+        with error_context(name):
             values = {name: self.decode(each) for name, each in state.items()}
             fitted = {name: values.pop(name) for name in getattr(cls, "fitted_state", ()) if name in values}
             unknown = values.keys() - set(_parameters(cls))
@@ -257,7 +279,7 @@ class Reader:
                 stage.check()
         return stage
 
-    def function(self, value: State) -> Callable[..., Any]:
+    def function(self, value: ModelState) -> Callable[..., Any]:
         """Return a registered function or class."""
         name, what = value["name"], "class" if value["is"] == "registered" else "function"
         if name not in _registered:
@@ -267,7 +289,7 @@ class Reader:
             )
         return _registered[name]
 
-    def texts(self, value: State) -> npt.NDArray[Any]:
+    def texts(self, value: ModelState) -> AnyArray:
         """Return an array of text or objects."""
         text = self.arrays.whole(value["name"])
         if text.ndim != 1 or text.dtype != np.uint8:
@@ -281,14 +303,14 @@ class Reader:
         self.arrays.claim(len(items) * dtype.itemsize, f"{len(items):,} texts of {value['dtype']!r}")
         return np.array(items, dtype=dtype)
 
-    def range(self, value: State) -> range:
+    def range(self, value: ModelState) -> range:
         """Return a range that is not longer than a file can make use of."""
         numbers = range(*self.items(value))
         if len(numbers) > max(_MAX_RANGE, self.arrays.n_bytes):  # every reference has bytes of its own
             raise ModelFileError(f"{numbers} is longer than the file.")
         return numbers
 
-    def scalar(self, value: State) -> np.generic:
+    def scalar(self, value: ModelState) -> np.generic:
         """Return a number or text of NumPy."""
         scalar = _dtype(value["dtype"], "biufU").type(value["value"])
         if not isinstance(scalar, np.generic):
@@ -308,17 +330,17 @@ def _dtype(text: Any, kinds: str) -> np.dtype[Any]:
     return np.dtype(text)
 
 
-_DECODERS: dict[str, Callable[[Reader, State], Any]] = {
+_DECODERS: dict[str, Callable[[StateReader, ModelState], Any]] = {
     **{name: lambda reader, value: _CONTAINERS[value["is"]](reader.items(value)) for name in _CONTAINERS},
-    **dict.fromkeys(_SPARSE, Reader.csr),
+    **dict.fromkeys(_SPARSE, StateReader.csr),
     "dict": lambda reader, v: {reader.decode(k): reader.decode(item) for k, item in _as_list(v["items"])},
     "slice": lambda reader, value: slice(*reader.items(value)),
-    "range": Reader.range,
-    "scalar": Reader.scalar,
+    "range": StateReader.range,
+    "scalar": StateReader.scalar,
     "dtype": lambda reader, value: _dtype(value["dtype"], "biufU"),
     "array": lambda reader, value: reader.arrays.whole(value["name"]),
-    "stage": Reader.stage,
-    "function": Reader.function,
-    "registered": Reader.registered,
-    "texts": Reader.texts,
+    "stage": StateReader.stage,
+    "function": StateReader.function,
+    "registered": StateReader.registered,
+    "texts": StateReader.texts,
 }

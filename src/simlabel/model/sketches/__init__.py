@@ -7,9 +7,9 @@ from simlabel.model.sketches._prototypes import (
     Condense,
     FittedSketch,
     PrototypeSums,
+    cheaper_alternatives,
     fit_sketch,
     resolve_sketch,
-    what_is_cheaper,
 )
 
 __all__ = [
@@ -25,5 +25,5 @@ __all__ = [
     "Waves",
     "fit_sketch",
     "resolve_sketch",
-    "what_is_cheaper",
+    "cheaper_alternatives",
 ]

@@ -81,7 +81,7 @@ class SketchProblem:
     def sketched(self, sketch: Any) -> FloatArray:
         """Return sketched leave-one-out sums of the checked rows."""
         Q = take_rows(self.references.X, self.checked)
-        own = sketch.own_similarity(Q)
+        own = sketch.self_similarity(Q)
         return sketch.sums(Q).astype(np.float64) - self.V[self.checked].toarray() * own[:, None]
 
     def error(self, sketch: Any) -> float:
@@ -107,7 +107,7 @@ class Sketch(BaseEstimator):
     def check(self) -> None:
         """Raise ValueError if a parameter is invalid."""
 
-    def why_not(self, similarity: Similarity) -> str | None:
+    def unsupported_reason(self, similarity: Similarity) -> str | None:
         """Return why this similarity cannot be sketched, or None."""
         return None
 
@@ -145,7 +145,7 @@ class FeatureSums:
             out[part] = self.columns(Q[part]) @ self.W
         return out
 
-    def own_similarity(self, Q: Rows) -> FloatArray:
+    def self_similarity(self, Q: Rows) -> FloatArray:
         """Return the squared length of the features."""
         Z = self.columns(Q)
         return np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
@@ -248,7 +248,7 @@ class RandomFeatures(Sketch):
                 f"RandomFeatures: n must be even, a cosine and a sine for each projection; got {self.n}."
             )
 
-    def why_not(self, similarity: Similarity) -> str | None:
+    def unsupported_reason(self, similarity: Similarity) -> str | None:
         """Refuse similarities other than RBF and Laplacian."""
         if isinstance(similarity, RBF | Laplacian):
             return None

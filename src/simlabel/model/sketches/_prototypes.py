@@ -68,7 +68,7 @@ class PrototypeSums:
         """Return the sums over the prototypes."""
         return Exact().reduce(ReduceCall(Q, self.prepared, [self.job], n_jobs=self.n_jobs))[0]
 
-    def own_similarity(self, Q: Rows) -> FloatArray:
+    def self_similarity(self, Q: Rows) -> FloatArray:
         """Return 0: learned influence contains no entry of a single reference."""
         return np.zeros(n_rows(Q))
 
@@ -112,7 +112,7 @@ class Condense(Sketch):
         """Raise ValueError if n is not a positive integer."""
         check_number("Condense", "n", self.n, at_least=1, integer=True)
 
-    def why_not(self, similarity: Similarity) -> str | None:
+    def unsupported_reason(self, similarity: Similarity) -> str | None:
         """Refuse similarities that do not compare features, since means are rows of features."""
         if any(leaf.similarity.form in ("block", "precomputed") for leaf in similarity.leaves()):
             return f"{similarity!r} does not compare features"
@@ -145,15 +145,15 @@ def _corrected(problem: SketchProblem, centers: FloatArray, V: FloatArray) -> Fl
     H, b = np.zeros((len(centers), len(centers))), np.zeros_like(V)
     count = np.asarray(problem.V.sum(axis=0)).ravel()
     for part in blocks(len(rows), limits().block_rows):
-        wanted = problem.loo_sums(rows[part])
+        requested = problem.loo_sums(rows[part])
         rest = count - problem.V[rows[part]].toarray()  # a new query sees one more with each of its labels
-        wanted *= np.divide(count, rest, out=np.ones_like(rest), where=rest > 0)
+        requested *= np.divide(count, rest, out=np.ones_like(rest), where=rest > 0)
         A = problem.stages.similarities(take_rows(problem.references.X, rows[part]), few)
-        size = np.linalg.norm(wanted, axis=1)[:, None]
+        size = np.linalg.norm(requested, axis=1)[:, None]
         weight = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
-        A, wanted = A * weight, wanted * weight
+        A, requested = A * weight, requested * weight
         H += A.T @ A
-        b += A.T @ (wanted - A @ V)
+        b += A.T @ (requested - A @ V)
     penalty = _PENALTY * np.trace(H) / len(H)
     if not penalty > 0:
         return V  # no reference is similar to any prototype
@@ -164,7 +164,7 @@ def _groups(references: References, X: Rows, k: int, seed: int) -> IntArray:
     """Return the group of each row: about k groups of similar rows that share a label, numbered from 0."""
     from sklearn.cluster import MiniBatchKMeans  # a slow import that few need
 
-    label, order = _rarest_label(references.settled_Y), references.order
+    label, order = _rarest_label(references.imputed_Y), references.order
     of = np.empty(len(label), dtype=np.int64)
     used = 0
     for rows in (order[label[order] == which] for which in np.unique(label)):
@@ -200,7 +200,7 @@ def _nearness(problem: SketchProblem, centers: FloatArray, of: IntArray) -> Floa
         return share
     X = problem.references.X
     order = np.argsort(of, kind="stable")
-    for part in blocks(len(order), 512):  # neighbours in this order belong to few prototypes
+    for part in blocks(len(order), 512):  # neighbors in this order belong to few prototypes
         rows = order[part]
         near, place = np.unique(of[rows], return_inverse=True)
         few = prepare(centers[near], [problem.similarity])
@@ -255,13 +255,13 @@ class AutoSketch(Sketch):
         """Compute the cheapest sketch that is good enough, or return None."""
         n, n_features = problem.references.n_rows, int(problem.references.X.shape[1])
         exact_cost = n * (n_features + 20.0)
-        known = [c for c in _CANDIDATES if c.why_not(problem.similarity) is None]
+        known = [c for c in _CANDIDATES if c.unsupported_reason(problem.similarity) is None]
         known = [c for c in known if c.cost(problem) * _SMALLEST_GAIN < exact_cost]
-        truth = Truth.of(problem.references.settled_Y[problem.checked])
-        wanted = _precision(truth, problem.exact) - self.tolerance if known else 0.0
+        truth = Truth.of(problem.references.imputed_Y[problem.checked])
+        requested = _precision(truth, problem.exact) - self.tolerance if known else 0.0
         for candidate in sorted(known, key=lambda c: c.cost(problem)):
             fitted = candidate.make(problem)
-            if _precision(truth, problem.sketched(fitted)) >= wanted:
+            if _precision(truth, problem.sketched(fitted)) >= requested:
                 return fitted
         return None
 
@@ -285,20 +285,20 @@ def resolve_sketch(spec: Any, similarity: Similarity, weighting: Weighting | Non
         raise ValueError(
             f"sketch={spec!r} sums before the weighting {weighting!r} could be applied: use one of them."
         )
-    reason = sketch.why_not(similarity)
+    reason = sketch.unsupported_reason(similarity)
     if reason is not None:
         raise ValueError(f"sketch={spec!r} is not possible: {reason}.")
     return sketch
 
 
-_WORTH_SAYING = 5  # times fewer rows to compare with
+_MIN_SHOWN = 5  # times fewer rows to compare with
 
 
-def what_is_cheaper(similarity: Similarity, n_references: int) -> str | None:
+def cheaper_alternatives(similarity: Similarity, n_references: int) -> str | None:
     """Describe a faster approximation, its gain and loss; None if there is none."""
     few = Condense(300)
     gain = n_references / few.n
-    if gain < _WORTH_SAYING or few.why_not(similarity) is not None:
+    if gain < _MIN_SHOWN or few.unsupported_reason(similarity) is not None:
         return None
     return (
         f"cheaper: sketch='auto' takes the cheapest sketch that loses at most "

@@ -1,4 +1,4 @@
-// Labels: how often, how well recognised, doubtful tags; rename, merge, describe, delete.
+// Labels: how often, how well recognized, doubtful tags; rename, merge, describe, delete.
 
 import { get, may, patch, post, remove } from "./api.js";
 import { h, put, notice, percent, table } from "./dom.js";

@@ -5,14 +5,14 @@ Needs ``pip install 'simlabel[dask]'``.
 
 from simlabel.sums.dask._client import ClusterError, find_client, local_client
 from simlabel.sums.dask._engine import DaskEngine
-from simlabel.sums.dask._remote import as_rows, labels_here, remote_rows
+from simlabel.sums.dask._remote import as_remote_rows, gather_labels, remote_rows
 
 __all__ = [
     "ClusterError",
     "DaskEngine",
-    "as_rows",
+    "as_remote_rows",
     "find_client",
-    "labels_here",
+    "gather_labels",
     "local_client",
     "remote_rows",
 ]

@@ -32,7 +32,7 @@ class ClusterError(ConnectionError):
     """The cluster cannot continue: no scheduler, no workers, or a task that kills its workers."""
 
 
-class DataLost(Exception):
+class WorkerDataLost(Exception):
     """Data were lost with their worker; their owner can send them again."""
 
 
@@ -103,14 +103,14 @@ def sent(client: Client, value: Any, worker: str | None = None) -> Future:
 
     Raises
     ------
-    DataLost
+    WorkerDataLost
         If the worker is gone before the data arrive.
     """
     try:
         workers = None if worker is None else [worker]
         return client.scatter([value], workers=workers, hash=False, direct=True)[0]
     except (OSError, TimeoutError, CancelledError):
-        raise DataLost from None
+        raise WorkerDataLost from None
 
 
 def collect(
@@ -123,7 +123,7 @@ def collect(
 
     Raises
     ------
-    DataLost
+    WorkerDataLost
         If a worker has died with data that cannot be computed again.
     ClusterError
         If a task kills its workers, or for `patience` seconds there is no scheduler or no worker.
@@ -149,7 +149,7 @@ def collect(
         ) from None
     except (CancelledError, distributed.comm.core.CommClosedError):
         thread_counts(client, patience)
-        raise DataLost from None
+        raise WorkerDataLost from None
 
 
 def tree(client: Client, parts: Sequence[Future], join: Callable[..., Any], how: Any) -> list[Future]:

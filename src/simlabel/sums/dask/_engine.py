@@ -14,7 +14,7 @@ import numpy as np
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import LazyRows, blocks, n_rows, pieces
 from simlabel._utils.validation import FloatArray, Rows, check_number
-from simlabel.sums._base import Engine, Job, Plan, Progress, ReduceCall
+from simlabel.sums._base import Engine, Job, PairProgress, Plan, ReduceCall
 from simlabel.sums._pairs import Exact
 from simlabel.sums._prepared import Prepared
 from simlabel.sums._reducers import Exclude, Join
@@ -24,8 +24,8 @@ from simlabel.sums.dask._client import (
     PATIENCE,
     Client,
     ClusterError,
-    DataLost,
     Future,
+    WorkerDataLost,
     collect,
     find_client,
     sent,
@@ -38,7 +38,7 @@ _SPREAD = "dask"  # key of a job's cache
 _LOST = ("cancelled", "lost", "error")
 
 
-class Sent:
+class SentBlocks:
     """A cache of array blocks on workers, as long as the arrays exist here."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Sent:
         return block
 
 
-class Spread:
+class ShardSet:
     """Shards of the references on workers: computed there, and again if they are lost.
 
     Parameters
@@ -72,14 +72,14 @@ class Spread:
     """
 
     def __init__(
-        self, client: Client, prepared: Prepared, jobs: Sequence[Job], known: Sent, patience: float
+        self, client: Client, prepared: Prepared, jobs: Sequence[Job], known: SentBlocks, patience: float
     ) -> None:
         self.client, self.prepared, self.jobs, self.known = client, prepared, tuple(jobs), known
         self.patience = patience
         threads = sum(thread_counts(client, patience).values())
         self.rows = list(_cut(prepared.X, threads))
         self._shards: list[Future | None] = [None] * len(self.rows)
-        self._beside: list[Any] = [None] * len(self.rows)
+        self._shard_inputs: list[Any] = [None] * len(self.rows)
 
     def is_for(self, client: Client, prepared: Prepared, jobs: Sequence[Job]) -> bool:
         """Whether these are the shards of a reduction."""
@@ -100,7 +100,7 @@ class Spread:
         cut = cut_jobs(self.jobs, rows)
         jobs = sent(self.client, cut, worker)
         X = self._block(rows, worker)
-        self._beside[i] = (jobs, X)  # held: a lost shard may be computed again from them
+        self._shard_inputs[i] = (jobs, X)  # held: a lost shard may be computed again from them
         return self.client.submit(_built, X, jobs, rows, dtype, pure=False)
 
     def _block(self, rows: slice, worker: str) -> Any:
@@ -125,7 +125,7 @@ class Spread:
 def _cut(X: Rows, threads: int) -> Iterator[slice]:
     """Yield shards: blocks on workers as they are, other rows evenly for all threads."""
     n = sum(n_rows(piece) for piece in pieces(X))
-    largest = max(limits().fewest_shard_rows, -(-n // (limits().shards_per_thread * max(1, threads))))
+    largest = max(limits().min_shard_rows, -(-n // (limits().shards_per_thread * max(1, threads))))
     at = 0
     for piece in pieces(X):
         cuts = piece.cuts() if isinstance(piece, RemoteRows) else shard_rows(piece, largest)
@@ -166,7 +166,7 @@ class DaskEngine(Engine):
         self,
         client: Any = None,
         local: Any = "auto",
-        on_block: Progress | None = None,
+        on_block: PairProgress | None = None,
         patience: float = PATIENCE,
     ) -> None:
         self.client = client
@@ -175,27 +175,27 @@ class DaskEngine(Engine):
         self.patience = patience
 
     @property
-    def at_home(self) -> Engine:
+    def local_engine(self) -> Engine:
         """The engine on one machine."""
         return resolve_engine(self.local)
 
     def check(self) -> None:
         """Raise ValueError if a parameter is invalid."""
         check_number("DaskEngine", "patience", self.patience, above=0)
-        if isinstance(self.at_home, DaskEngine):
+        if isinstance(self.local_engine, DaskEngine):
             raise ValueError(
                 "DaskEngine: local is the engine of a worker by itself: pass 'auto' or Exact(...)."
             )
 
-    def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
+    def unsupported_reason(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
         """Refuse precomputed matrices."""
         if "precomputed" in prepared.forms:
             return "a precomputed matrix has no references that workers could hold"
         return None
 
-    def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+    def warm_up(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Send the references; lost ones are sent again when needed."""
-        with contextlib.suppress(DataLost):
+        with contextlib.suppress(WorkerDataLost):
             self._spread(prepared, jobs).shards()
 
     def plan(
@@ -210,7 +210,7 @@ class DaskEngine(Engine):
 
     def reduce(self, call: ReduceCall) -> list[FloatArray]:
         """Compute the results of all jobs; a symmetric call visits each pair twice."""
-        reason = self.why_not(call.prepared, call.jobs)
+        reason = self.unsupported_reason(call.prepared, call.jobs)
         if reason is not None:
             raise ValueError(f"DaskEngine is not possible: {reason}.")
         spread = self._spread(call.prepared, call.jobs)
@@ -223,7 +223,7 @@ class DaskEngine(Engine):
             try:
                 self._attempt(spread, call, batches, done)
                 break
-            except DataLost:
+            except WorkerDataLost:
                 time.sleep(limits().cluster_pause * attempt)
         else:
             raise ClusterError(f"Workers died with data in each of {attempts} attempts: check the cluster.")
@@ -231,7 +231,7 @@ class DaskEngine(Engine):
         return close(call.jobs, joined, call.exclude, call.prepared.dtype)
 
     def _attempt(
-        self, spread: Spread, call: ReduceCall, batches: Sequence[slice], done: dict[int, Results]
+        self, spread: ShardSet, call: ReduceCall, batches: Sequence[slice], done: dict[int, Results]
     ) -> None:
         """Reduce the blocks of queries that are not done yet."""
         client, shards = spread.client, spread.shards()
@@ -241,7 +241,7 @@ class DaskEngine(Engine):
         held: list[Future] = []  # until all results are there; see `tree`
         for i in missing:
             queries = sent(client, (call.Q[batches[i]], call.excluded(batches[i])))
-            shares = client.map(_reduced, shards, queries=queries, engine=self.at_home, pure=False)
+            shares = client.map(_reduced, shards, queries=queries, engine=self.local_engine, pure=False)
             parts += shares
             joined = tree(client, shares, _joined, [job.reducer.join for job in spread.jobs])
             ends.append(joined[-1])
@@ -258,31 +258,31 @@ class DaskEngine(Engine):
         try:
             for i, result in zip(missing, collect(client, ends, self.patience, watch), strict=True):
                 done[i] = result
-        except DataLost:
+        except WorkerDataLost:
             for i, end in zip(missing, ends, strict=True):
                 if end.status == "finished":
                     done[i] = collect(client, [end], self.patience)[0]
             raise
         watch()
 
-    def _queries_per_task(self, spread: Spread, n_queries: int) -> int:
+    def _queries_per_task(self, spread: ShardSet, n_queries: int) -> int:
         threads = sum(thread_counts(spread.client, self.patience).values())
         n_blocks = -(-limits().tasks_per_thread * threads // max(1, len(spread.rows)))
         even = -(-n_queries // max(1, n_blocks))
-        return min(limits().most_task_queries, max(limits().fewest_task_queries, even))
+        return min(limits().max_task_queries, max(limits().min_task_queries, even))
 
-    def _spread(self, prepared: Prepared, jobs: Sequence[Job]) -> Spread:
+    def _spread(self, prepared: Prepared, jobs: Sequence[Job]) -> ShardSet:
         client = find_client(self.client, self.patience)
-        spread: Spread | None = jobs[0].cache.get(_SPREAD)
+        spread: ShardSet | None = jobs[0].cache.get(_SPREAD)
         if spread is None or not spread.is_for(client, prepared, jobs):
-            spread = Spread(client, prepared, jobs, self._sent, self.patience)
+            spread = ShardSet(client, prepared, jobs, self._sent, self.patience)
             jobs[0].cache[_SPREAD] = spread
         return spread
 
     @property
-    def _sent(self) -> Sent:
+    def _sent(self) -> SentBlocks:
         if "_sent_blocks" not in self.__dict__:
-            self.__dict__["_sent_blocks"] = Sent()
+            self.__dict__["_sent_blocks"] = SentBlocks()
         return self.__dict__["_sent_blocks"]
 
     def __sklearn_clone__(self) -> Self:

@@ -16,8 +16,8 @@ from simlabel.labels import check_indicator_dense
 from simlabel.sums.dask._client import (
     Client,
     ClusterError,
-    DataLost,
     Future,
+    WorkerDataLost,
     collect,
     find_client,
     sent,
@@ -99,7 +99,7 @@ class RemoteRows(LazyRows):
         """Yield the rows of each block."""
         return (slice(a, b) for a, b in zip(self.starts, self.starts[1:], strict=False))
 
-    def asked(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
+    def map_async(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
         """Send a function to every block, with its part of the companions."""
         results, held = self._submitted(each, companions)
         return lambda: gathered(self.client, results, held)
@@ -139,7 +139,7 @@ def gathered(client: Client, futures: Sequence[Future], held: Sequence[Any] = ()
     """Return the results of futures, whose inputs are held until then; lost data are an error."""
     try:
         return collect(client, futures)
-    except DataLost:
+    except WorkerDataLost:
         raise ClusterError(
             "A worker has died with the only copy of some data: repeat with data that can be recomputed."
         ) from None
@@ -157,10 +157,10 @@ def remote_rows(X: Any, client: Any = None) -> RemoteRows:
     """
     client = find_client(client)
     blocks = _blocks(X, client)  # held until the rows are there
-    return RemoteRows(client, client.map(as_rows, blocks, pure=False))
+    return RemoteRows(client, client.map(as_remote_rows, blocks, pure=False))
 
 
-def labels_here(y: Any, client: Any = None) -> Any:
+def gather_labels(y: Any, client: Any = None) -> Any:
     """Return a Dask y in local memory: labels are small, and every stage reads them.
 
     A 0/1 array or frame is checked on the workers.
@@ -192,7 +192,7 @@ def _blocks(collection: Any, client: Client) -> list[Future]:
 # What runs on the workers.
 
 
-def as_rows(block: Any) -> Rows:
+def as_remote_rows(block: Any) -> Rows:
     """Return a block of a Dask collection as rows."""
     if sp.issparse(block):
         return sp.csr_array(check_sparse(block, "X"))

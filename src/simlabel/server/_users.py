@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 
 from simlabel.server._changes import checked_name
-from simlabel.server._journal import By, known
-from simlabel.server._store import DeskStore
-from simlabel.server._types import ROLES, Conflict, DeskError, Role, Unknown
+from simlabel.server._journal import ChangeContext, known
+from simlabel.server._store import ServerStore
+from simlabel.server._types import ROLES, Conflict, Role, ServerError, Unauthenticated
 
 SESSION_SECONDS = 12 * 3600
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -28,7 +28,7 @@ def is_loopback(host: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Person:
+class User:
     """A user with a role, and the CSRF secret if the request belongs to a session."""
 
     name: str
@@ -40,7 +40,7 @@ class Person:
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-LOCAL = Person("local", ROLES[-1])  # the sender of requests while there are no tokens
+LOCAL = User("local", ROLES[-1])  # the sender of requests while there are no tokens
 
 
 def hashed(secret: str) -> str:
@@ -48,13 +48,13 @@ def hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def new_token(by: By, name: str, role: str) -> tuple[int, str]:
+def new_token(by: ChangeContext, name: str, role: str) -> tuple[int, str]:
     """Create a token; return its id and its secret, which cannot be read again later."""
     name = checked_name(name, "name")
     if role not in ROLES:
-        raise DeskError(f"There is no role {role!r}: use one of {', '.join(ROLES)}.")
+        raise ServerError(f"There is no role {role!r}: use one of {', '.join(ROLES)}.")
     if name == LOCAL.name or by.one("SELECT 1 FROM tokens WHERE name = ? AND NOT revoked", name):
-        raise DeskError(f"There is already a token for {name!r}: revoke it first, or choose another name.")
+        raise ServerError(f"There is already a token for {name!r}: revoke it first, or choose another name.")
     number = by.new_number("tokens")
     secret = f"sl_{number}_{secrets.token_urlsafe(32)}"
     fields = {"name": name, "role": role, "hash": hashed(secret), "revoked": 0}
@@ -62,7 +62,7 @@ def new_token(by: By, name: str, role: str) -> tuple[int, str]:
     return number, secret
 
 
-def revoke_token(by: By, number: int, exposed: bool) -> int:
+def revoke_token(by: ChangeContext, number: int, exposed: bool) -> int:
     """Revoke a token and end the sessions that were opened with it.
 
     The last administration token of an `exposed` server cannot be revoked: nobody could create new ones.
@@ -78,7 +78,7 @@ def revoke_token(by: By, number: int, exposed: bool) -> int:
     return by.append("token", [("token", number, {"revoked": 0}, {"revoked": 1})])
 
 
-class People:
+class UserStore:
     """The users of a server: authentication by tokens and sessions.
 
     Attributes
@@ -87,7 +87,7 @@ class People:
         Whether other machines can reach the server; if so, every request needs a token.
     """
 
-    def __init__(self, store: DeskStore) -> None:
+    def __init__(self, store: ServerStore) -> None:
         self._store, self.exposed = store, False
 
     @property
@@ -98,27 +98,29 @@ class People:
     @property
     def any(self) -> bool:
         """Whether there is a token that is not revoked."""
-        return self._store.remembered(_any_token)
+        return self._store.cached_query(_any_token)
 
-    def by_token(self, secret: str) -> Person:
+    def by_token(self, secret: str) -> User:
         """Return the user of a token."""
         query = "SELECT name, role, hash FROM tokens WHERE id = ? AND NOT revoked"
         for row in self._store.rows(query, _number(secret)):
             if hmac.compare_digest(hashed(secret), row["hash"]):
-                return Person(row["name"], row["role"])
-        raise Unknown("This token is unknown or was revoked: request another one from the administrator.")
+                return User(row["name"], row["role"])
+        raise Unauthenticated(
+            "This token is unknown or was revoked: request another one from the administrator."
+        )
 
-    def open_session(self, secret: str | None) -> tuple[str, Person]:
+    def open_session(self, secret: str | None) -> tuple[str, User]:
         """Create a session for a token, or for the local user; return its cookie and the user."""
-        person = LOCAL if secret is None else self.by_token(secret)
+        user = LOCAL if secret is None else self.by_token(secret)
         token = None if secret is None else _number(secret)
         cookie, csrf, now = secrets.token_urlsafe(32), secrets.token_urlsafe(24), self._store.clock()
         self._store.execute("DELETE FROM sessions WHERE until < ?", now)
         values = hashed(cookie), token, csrf, now + SESSION_SECONDS
         self._store.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", *values)
-        return cookie, replace(person, csrf=csrf)
+        return cookie, replace(user, csrf=csrf)
 
-    def by_session(self, cookie: str) -> Person:
+    def by_session(self, cookie: str) -> User:
         """Return the user of a session."""
         query = (
             "SELECT s.token, s.csrf, t.name, t.role FROM sessions s LEFT JOIN tokens t ON t.id = s.token "
@@ -126,10 +128,10 @@ class People:
         )
         for token, csrf, name, role in self._store.rows(query, hashed(cookie), self._store.clock()):
             if token is not None:
-                return Person(name, role, csrf)
+                return User(name, role, csrf)
             if not self.needed:
                 return replace(LOCAL, csrf=csrf)
-        raise Unknown("The session has ended: sign in again.")
+        raise Unauthenticated("The session has ended: sign in again.")
 
     def close_session(self, cookie: str) -> None:
         """End a session."""

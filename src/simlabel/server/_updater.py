@@ -13,10 +13,10 @@ from typing import Any
 
 from simlabel.server._journal import position_of
 from simlabel.server._learner import Answer, Child, LearnerError
-from simlabel.server._model import Beside, load_model
+from simlabel.server._model import PendingUpdates, load_model
 from simlabel.server._predicting import Predictor, Published
 from simlabel.server._schema import files_in
-from simlabel.server._store import DeskStore
+from simlabel.server._store import ServerStore
 from simlabel.server._types import StoreError
 
 _GROWN = 4  # growth of the training rows after which all parameters are selected again
@@ -25,7 +25,7 @@ _AGAIN = 60.0  # seconds until a failed fit that is needed is repeated
 _SHARE = 20  # measuring quality takes at most 1/20 of the time
 
 
-class Follower:
+class ModelUpdater:
     """Keeps the published model up to date.
 
     Attributes
@@ -36,7 +36,7 @@ class Follower:
         The current activity: ``learning``, ``retuning``, ``progress``, ``problem``.
     """
 
-    def __init__(self, store: DeskStore, predictor: Predictor, after: Callable[[], None]) -> None:
+    def __init__(self, store: ServerStore, predictor: Predictor, after: Callable[[], None]) -> None:
         self.store, self.predictor, self._after = store, predictor, after
         self.insights: dict[str, Any] = {"order": [], "suspicious": [], "quality": None}
         self.state: dict[str, Any] = {"position": -1, "rows": 0, "learning": False, "retuning": False}
@@ -52,7 +52,7 @@ class Follower:
         self._changed = threading.Condition()
         self._quality_at, self._quality_took, self._advanced_at = 0.0, 0.0, time.monotonic()
         self._retuning = threading.Thread()
-        self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="updater", daemon=True)
 
     def start(self) -> None:
         """Open the last snapshot, and update the model from there."""
@@ -110,7 +110,7 @@ class Follower:
             return
         self.state |= {"learning": False, "problem": f"The model could not be updated: {error}"[:300]}
         self._failing = True
-        if getattr(error, "gone", False):
+        if getattr(error, "removed", False):
             self._close_child()  # the next step starts another one from the last snapshot
 
     def _close_child(self) -> None:
@@ -123,7 +123,7 @@ class Follower:
         try:
             self._extract_snapshot()
             for row in self.store.rows("SELECT file, position, fitted FROM snapshot"):
-                if not -1 <= row["fitted"] <= row["position"] <= self.store.remembered(position_of):
+                if not -1 <= row["fitted"] <= row["position"] <= self.store.cached_query(position_of):
                     raise StoreError("it includes changes that are not in the store.")
                 self._publish(*row)
                 if not self.store.read_only:
@@ -159,16 +159,16 @@ class Follower:
             return False
         self.store.try_again()
         if self._retuned is not None:
-            self._take_over(self._retuned)
-        if self.store.remembered(position_of) > self.state["position"]:
+            self._adopt_model(self._retuned)
+        if self.store.cached_query(position_of) > self.state["position"]:
             self._follow()
         elif not self._erase_rest():
             if not self._want_retune:
-                return self._look_around()
+                return self._run_idle_work()
             self._start_retuning()
         return True
 
-    def _take_over(self, found: Answer) -> None:
+    def _adopt_model(self, found: Answer) -> None:
         """Continue from a newly fitted model, or from none if the fit found too few items."""
         if found["file"] is None:
             self._close_child()
@@ -201,7 +201,7 @@ class Follower:
             self.predictor.published, self._fitted = None, fitted
             return
         model = load_model(self.store.places.snapshot(file))
-        published = Published(model, position, file, Beside(self.store, model, position))
+        published = Published(model, position, file, PendingUpdates(self.store, model, position))
         published.warm()
         self.predictor.published, self._fitted = published, fitted
         self.state["position"] = position
@@ -246,7 +246,7 @@ class Follower:
                 self._want_retune = self.state["retuning"] = self._want_retune or self._retuner is None
             return False
         self._remove_but(published.file if published else None)
-        self.store.wrote(_erase_quotes)
+        self.store.write_and_wait(_erase_quotes)
         self.store.shrink()
         self.store.execute("UPDATE forgotten SET erased = 1, remains = '[]' WHERE seq <= ?", position)
         return True
@@ -255,7 +255,7 @@ class Follower:
         self._want_retune = False
         self.state["retuning"] = self.predictor.published is not None
         if self.state["retuning"]:
-            self._retuner, self._retuner_from = Child(self.store.places), self.store.remembered(position_of)
+            self._retuner, self._retuner_from = Child(self.store.places), self.store.cached_query(position_of)
             self._retuning = threading.Thread(target=self._retune, args=(self._retuner,), daemon=True)
             self._retuning.start()
 
@@ -275,7 +275,7 @@ class Follower:
             self._retuner = None
             self.notice()
 
-    def _look_around(self) -> bool:
+    def _run_idle_work(self) -> bool:
         """Order the waiting items and, after a quiet period, measure quality."""
         now, position = time.monotonic(), self.state["position"]
         due = now - self._quality_at > _SHARE * self._quality_took and now - self._advanced_at > _QUIET

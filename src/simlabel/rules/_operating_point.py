@@ -10,15 +10,15 @@ from typing import Literal, Self
 import numpy as np
 
 from simlabel._utils.limits import limits
-from simlabel._utils.validation import FloatArray, check_number
-from simlabel.rules._rules import Counts, LabelRule, Needs
+from simlabel._utils.validation import FloatArray, IntArray, check_number
+from simlabel.rules._rules import LabelRule, Needs
 from simlabel.rules._scores import ScoreBlock, TrainingBlock, merged
 from simlabel.rules._search import flat_sweep, folds
 
 _Z = 1.959963984540054  # 97.5% quantile of the normal distribution
 
 
-class AimedRule(LabelRule):
+class OperatingPointRule(LabelRule):
     """Predict the labels whose weight is above a cutoff that reaches a given precision or recall.
 
     Precision is the share of predicted labels that are true, recall the share of true labels that are
@@ -50,7 +50,7 @@ class AimedRule(LabelRule):
     >>> from simlabel import SMLClassifier
     >>> X = [[1.0, 0.0], [0.9, 0.1], [0.8, 0.1], [0.0, 1.0], [0.1, 0.9], [0.1, 0.8]]
     >>> y = [{"sea"}, {"sea"}, {"sea"}, {"trees"}, {"trees"}, {"trees"}]
-    >>> model = SMLClassifier("linear", label_rule=AimedRule("precision", 0.9)).fit(X, y)
+    >>> model = SMLClassifier("linear", label_rule=OperatingPointRule("precision", 0.9)).fit(X, y)
     >>> model.label_rule_.describe()
     'precision 1.000 (0.610 to 1.000) on held-out training rows; the aim is 0.9'
     """
@@ -76,16 +76,18 @@ class AimedRule(LabelRule):
         """Raise ValueError if the aim or a learned value is out of range."""
         super().check()
         if self.measure not in ("precision", "recall"):
-            raise ValueError(f"AimedRule: measure must be 'precision' or 'recall', got {self.measure!r}.")
-        check_number("AimedRule", "aim", self.aim, above=0)
+            raise ValueError(
+                f"OperatingPointRule: measure must be 'precision' or 'recall', got {self.measure!r}."
+            )
+        check_number("OperatingPointRule", "aim", self.aim, above=0)
         if self.aim > 1:
-            raise ValueError(f"AimedRule: aim must be a share of at most 1, got {self.aim!r}.")
+            raise ValueError(f"OperatingPointRule: aim must be a share of at most 1, got {self.aim!r}.")
         for name in self.fitted_state:
             learned = getattr(self, name, 0.0)
             valid = isinstance(learned, float) and (name == "measured_" or not math.isnan(learned))
             if not valid or (name != "value_" and (learned < 0 or learned > 1)):
                 raise ValueError(
-                    f"AimedRule: {name} must be a number, and a share in [0, 1], got {learned!r}."
+                    f"OperatingPointRule: {name} must be a number, and a share in [0, 1], got {learned!r}."
                 )
 
     @property
@@ -93,9 +95,9 @@ class AimedRule(LabelRule):
         """The 95% confidence interval of `measured_`."""
         return self.low_, self.high_
 
-    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+    def fit(self, sizes: IntArray, blocks: Iterable[TrainingBlock]) -> Self:
         """Return a copy with the cutoff, and with the value that it reaches on held-out rows."""
-        block = merged(blocks, limits().judged_entries)
+        block = merged(blocks, limits().evaluated_entries)
         fitted = self._cut(block)
         hits = [self._cut(rest)._hits(held) for rest, held in folds(block)]
         fitted.measured_, fitted.low_, fitted.high_ = _share(np.concatenate([np.empty((0, 3)), *hits]))

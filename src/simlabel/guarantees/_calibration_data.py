@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.rows import Codes, content_order, is_lazy, is_remote, take_rows
-from simlabel._utils.text import some_names
+from simlabel._utils.rows import content_order, is_lazy, is_remote, take_rows
+from simlabel._utils.text import format_names
 from simlabel._utils.threads import cached_property
-from simlabel._utils.validation import FloatArray, Rows
-from simlabel.guarantees._conformal import Counts, RidgeConformal, SumConformal, of_entries
+from simlabel._utils.validation import FloatArray, IntArray, Rows
+from simlabel.guarantees._conformal import RidgeConformal, SumConformal, of_entries
 from simlabel.labels import refuse_unknown
 from simlabel.model import Model, Scorer, refuse_precomputed, refuse_samples, training_blocks
 from simlabel.ridge import LabelMean, Ridge, Uniform, fits_in_matrix
@@ -22,20 +21,18 @@ from simlabel.rules import ScoreBlock, label_shares
 
 _HELD_OUT = 0.3  # share of the rows, or groups, that a split holds out
 
-Positions = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
-class Fresh:
+class HeldOutRows:
     """Labeled rows that the model has not seen, validated; groups are numbers."""
 
     X: Rows
     Y: sp.csr_array
-    groups: Codes | None = None
+    groups: IntArray | None = None
 
 
 @dataclass(frozen=True)
-class Grounds:
+class CalibrationData:
     """A fitted model, and the rows that a guarantee is based on.
 
     Attributes
@@ -49,15 +46,15 @@ class Grounds:
 
     model: Model
     chosen: tuple[str, ...] = ()
-    fresh: Fresh | None = None
+    held_out: HeldOutRows | None = None
 
     @property
-    def why_not_whole(self) -> str | None:
+    def full_conformal_unavailable_reason(self) -> str | None:
         """Why a query cannot be added to all rows of the model; None if it can."""
         scorer = self.model.scorer
         stages, references = scorer.stages, scorer.references
         influence, weighting = stages.influence, stages.weighting
-        if self.fresh is not None:
+        if self.held_out is not None:
             return "rows that the model has not seen were passed"
         if is_remote(references.X) or is_lazy(references.X):
             return "its rows are not in memory"
@@ -84,7 +81,7 @@ class Grounds:
         scorer = self.model.scorer
         references, stages = scorer.references, scorer.stages
         _refuse_weights(self.model)
-        X, Y = references.X, references.settled_Y
+        X, Y = references.X, references.imputed_Y
         if references.groups is not None:
             rows = one_of_each(references.groups, references.order, stages.seed)
             refuse_precomputed(self.model, "A guarantee for groups")
@@ -95,15 +92,15 @@ class Grounds:
         return SumConformal(stages, X, Y)
 
     @cached_property
-    def split(self) -> HeldOut:
+    def split(self) -> HeldOutScores:
         """Rows that are not used to score: those that were passed, or some of the model's own."""
-        scorer, fresh = self.model.scorer, self.fresh
-        if fresh is not None:
-            rows = np.arange(fresh.Y.shape[0])
-            if fresh.groups is not None:
-                rows = one_of_each(fresh.groups, content_order(fresh.X, fresh.Y), scorer.stages.seed)
-            X = self.model.normalized(take_rows(fresh.X, rows))
-            return HeldOut(scorer, self.model.to_probabilities, X, fresh.Y[rows])
+        scorer, held_out = self.model.scorer, self.held_out
+        if held_out is not None:
+            rows = np.arange(held_out.Y.shape[0])
+            if held_out.groups is not None:
+                rows = one_of_each(held_out.groups, content_order(held_out.X, held_out.Y), scorer.stages.seed)
+            X = self.model.normalized(take_rows(held_out.X, rows))
+            return HeldOutScores(scorer, self.model.to_probabilities, X, held_out.Y[rows])
         _refuse_weights(self.model)
         refuse_precomputed(self.model, "A guarantee by a split of the model's rows")
         refuse_samples(self.model, "A guarantee by a split of the model's rows")
@@ -116,7 +113,7 @@ class Grounds:
 
     def caveats(self) -> tuple[str, ...]:
         """Return why a guarantee that is based on the model's own rows holds only approximately."""
-        if self.fresh is not None:
+        if self.held_out is not None:
             return ()
         model, learned, caveats = self.model, list(self.chosen), list(_assumed(self.model))
         if model.normalizer is not None and model.normalizer.learns:
@@ -132,7 +129,7 @@ class Grounds:
         return tuple(caveats)
 
 
-class HeldOut:
+class HeldOutScores:
     """Labeled rows that are not used to score; it has the methods of `SumConformal`.
 
     Parameters
@@ -154,26 +151,26 @@ class HeldOut:
         self, scorer: Scorer, to_scores: Callable[[ScoreBlock], FloatArray], X: Rows, Y: sp.csr_array
     ) -> None:
         self.scorer, self.to_scores, self.Y = scorer, to_scores, Y
-        self.left_out = self.score(X)
+        self.loo_scores = self.score(X)
 
     def score(self, Q: Rows) -> FloatArray:
         """Score normalized queries, (n_queries, n_labels)."""
         parts = [self.to_scores(self.scorer.score(Q[part])) for part in self.scorer.chunks(Q)]
         return np.concatenate(parts).astype(np.float64, copy=False)
 
-    def compare(self, Q: Rows) -> tuple[FloatArray, Counts]:
+    def compare(self, Q: Rows) -> tuple[FloatArray, IntArray]:
         """Score queries, and count for each label the held-out rows with it that score no higher."""
         scores, held = self.score(Q), sp.csc_array(self.Y)
         weaker = np.empty(scores.shape, dtype=np.int64)
         for k in range(scores.shape[1]):
             rows = held.indices[held.indptr[k] : held.indptr[k + 1]]
-            weaker[:, k] = np.searchsorted(np.sort(self.left_out[rows, k]), scores[:, k], side="right")
+            weaker[:, k] = np.searchsorted(np.sort(self.loo_scores[rows, k]), scores[:, k], side="right")
         return scores, weaker
 
     def lost(self, Q: Rows, losses: FloatArray, *, whole: bool) -> tuple[FloatArray, FloatArray]:
         """Score queries, and sum the losses as `SumConformal.lost` does."""
         scores, sizes = self.score(Q), np.diff(self.Y.indptr)
-        true = of_entries(self.left_out, self.Y)
+        true = of_entries(self.loo_scores, self.Y)
         if whole:
             some = np.flatnonzero(sizes)
             true, losses = np.minimum.reduceat(true, self.Y.indptr[some]) if len(some) else true, losses[some]
@@ -187,14 +184,14 @@ class HeldOut:
         """Return leave-one-out scores of the rows that are used to score, and their labels."""
         scores = [self.to_scores(block.scores) for block in training_blocks(self.scorer)]
         references = self.scorer.references
-        return np.concatenate(scores)[references.order], references.settled_Y[references.order]
+        return np.concatenate(scores)[references.order], references.imputed_Y[references.order]
 
 
 #: rows that label sets are calibrated with
-CalibrationRows = SumConformal | RidgeConformal | HeldOut
+CalibrationRows = SumConformal | RidgeConformal | HeldOutScores
 
 
-def _split(scorer: Scorer) -> HeldOut:
+def _split(scorer: Scorer) -> HeldOutScores:
     """Hold out a part of the rows and score it with the others; all resolved parameters stay the same."""
     references, groups = scorer.references.completed, scorer.references.groups
     n_units = int(references.units.max()) + 1
@@ -209,10 +206,12 @@ def _split(scorer: Scorer) -> HeldOut:
     if groups is not None:
         chosen = one_of_each(groups, references.order, scorer.stages.seed)
         rows = chosen[held_out[chosen]]
-    return HeldOut(replace(part, sketch=None), to_scores, take_rows(references.X, rows), references.Y[rows])
+    return HeldOutScores(
+        replace(part, sketch=None), to_scores, take_rows(references.X, rows), references.Y[rows]
+    )
 
 
-def one_of_each(groups: Codes, order: Positions, seed: int) -> Positions:
+def one_of_each(groups: IntArray, order: IntArray, seed: int) -> IntArray:
     """Draw one row of each group, in ascending order: groups are exchangeable, rows of a group are not.
 
     Examples
@@ -230,7 +229,7 @@ def _assumed(model: Model) -> Iterator[str]:
     knowledge = model.scorer.references.knowledge
     if knowledge is not None and knowledge.entries.nnz:
         some = np.unique(knowledge.entries.indices)
-        names = some_names([repr(name) for name in model.labels.classes[some].tolist()])
+        names = format_names([repr(name) for name in model.labels.classes[some].tolist()])
         yield (
             f"{names}: some cells are unknown, and count as the value of all known cells. Pass rows whose "
             f"labels are all known."
