@@ -214,14 +214,14 @@ def test_mixing_must_be_boolean():
 
 
 def test_one_class_for_each_row_is_not_mixed():
-    with pytest.raises(ValueError, match=r"one class for each row. Use Ridge\(mixing=False\)"):
+    with pytest.raises(ValueError, match=r"one class for each row: use Ridge\(mixing=False\)"):
         SMLClassifier(influence=Ridge(0.1, mixing=True)).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
 
 
 def test_positive_unlabeled_data_is_not_mixed(rng):
     X, Y = related_labels(rng, 30)
     model = SMLClassifier(RBF(1.0), influence=Ridge(0.1, mixing=True), unlabeled="unknown")
-    with pytest.raises(ValueError, match=r"log-odds of them. Use Ridge\(mixing=False\)"):
+    with pytest.raises(ValueError, match=r"gives log-odds: use Ridge\(mixing=False\)"):
         model.fit(X, Y.astype(int))
 
 

@@ -219,5 +219,5 @@ def test_degenerate_data(X, Y):
 
 def test_overflowing_similarities_are_refused(rng):
     X = 1e22 * rng.normal(size=(40, 6))  # to the power of 16
-    with pytest.raises(ValueError, match="no influence can be learned from it: bring rows to one length"):
+    with pytest.raises(ValueError, match="no influence can be learned from it: scale rows to unit length"):
         SMLClassifier(Polynomial(8, 1.0), normalizer=None, influence="ridge").fit(X, X[:, :2] > 0)

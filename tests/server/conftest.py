@@ -17,7 +17,7 @@ def taught(tmp_path_factory):
     with Server(tmp_path_factory.mktemp("taught") / "desk") as server:
         server.post("/api/items", {"items": made_items(60, seed=1)})
         server.post("/api/items", {"items": made_items(25, seed=2, done=False)})
-        server.followed()
+        server.wait_for_model()
         yield server
 
 

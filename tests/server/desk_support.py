@@ -95,7 +95,7 @@ class Server:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def apply_changes(self, seconds: float = 120) -> dict:
+    def wait_for_model(self, seconds: float = 120) -> dict:
         """Wait until the model is trained on all changes."""
         return self.wait(lambda status: status["model_position"] >= status["position"], seconds)
 

@@ -212,7 +212,7 @@ def test_no_byte_contains_numbers_dates_or_columns_of_a_forgotten_item(tmp_path)
     ]
     with Server(folder) as server:
         number = server.post("/api/items", {"items": items})["ids"][-1]
-        server.followed()
+        server.wait_for_model()
         assert sum(any(trace in data for data in bytes_of(folder).values()) for trace in traces) >= 4
         answer = server.post(f"/api/items/{number}/forget")
         assert answer["erased"] == (answer["remains"] == [])

@@ -39,7 +39,7 @@ def _many(by):
     return changes.add_items(by, [changes.NewItem({"text": "x" * 200})] * 20).ids
 
 
-def followed(desk, seconds=120):
+def wait_for_model(desk, seconds=120):
     position = desk.status()["position"]
     assert desk.updater.wait_for(lambda: desk.updater.state["position"] >= position, seconds), desk.status()
 
@@ -101,7 +101,7 @@ def test_model_is_fitted_again_if_its_snapshot_is_damaged(tmp_path):
     desk = TaggingServer(tmp_path / "desk")
     desk.start()
     added(desk, 12)
-    followed(desk)
+    wait_for_model(desk)
     desk.close()
     (path,) = (tmp_path / "desk" / "models").iterdir()
     path.write_bytes(path.read_bytes()[:-100])
@@ -199,13 +199,13 @@ def test_no_byte_of_the_folder_contains_forgotten_content(tmp_path):
             f"/api/items/{number}", json={"content": {"title": f"{secret} again", "plot": "shark"}}
         )
         server.post(f"/api/items/{number}/tags", {"label": "crime"}, headers={"idempotency-key": secret[:5]})
-        server.followed()
+        server.wait_for_model()
         server.post("/api/suggest", {"rows": [{"title": secret}]})
         assert any(secret.encode() in data for data in bytes_of(folder).values())
         label = next(one["id"] for one in server.get("/api/labels")["labels"] if one["name"] == "crime")
         into = next(one["id"] for one in server.get("/api/labels")["labels"] if one["name"] == "space")
         merged = server.post(f"/api/labels/{label}/merge", {"into": into})["seq"]
-        server.followed()
+        server.wait_for_model()
         for one in (number, other):
             assert server.post(f"/api/items/{one}/forget")["erased"]
         found = [
@@ -218,7 +218,7 @@ def test_no_byte_of_the_folder_contains_forgotten_content(tmp_path):
         forget = server.get("/api/changes", params={"limit": 1})["changes"][0]
         assert server.client.post(f"/api/changes/{forget['seq']}/undo").status_code == 409
         server.post(f"/api/changes/{merged}/undo")  # the part that is not forgotten
-        server.followed()
+        server.wait_for_model()
         code, said = server.end()
         assert code == 0
         assert "POST /api/suggest 200" in said
@@ -232,10 +232,10 @@ def test_interrupted_forgetting_is_finished_at_the_next_start(tmp_path):
     desk = TaggingServer(tmp_path / "desk")
     desk.start()
     numbers = added(desk, 10)
-    followed(desk)
+    wait_for_model(desk)
     new = changes.NewItem({"title": "Quetzalcoatlus"}, None, ["horror"], True)
     (number,) = desk.change(ADA, lambda who: changes.add_items(who, [new]).ids).result()
-    followed(desk)
+    wait_for_model(desk)
     shutil.copytree(tmp_path / "desk" / "models", tmp_path / "models")
     desk.close()
     desk = TaggingServer(tmp_path / "desk")  # not started, as if killed right after the answer
@@ -273,7 +273,7 @@ def test_backup_of_a_running_server_is_opened_in_place(tmp_path):
     desk = TaggingServer(folder)
     desk.start()
     added(desk, 15)
-    followed(desk)
+    wait_for_model(desk)
     backup(folder, file)
     added(desk, 1, seed=9)
     desk.close()
@@ -292,7 +292,7 @@ def test_automatic_tags_require_accept_above(tmp_path, above):
     desk.start()
     added(desk, 40)
     waiting = added(desk, 10, seed=1, done=False)
-    followed(desk)
+    wait_for_model(desk)
     waits = "JOIN items i ON i.id = t.item AND i.status = 'waiting'"
     tags = f"SELECT t.source, t.actor, t.probability FROM tags t {waits}"
     if above is None:
@@ -352,7 +352,7 @@ def test_one_hour_of_mixed_load(tmp_path):
     folder, rng = tmp_path / "desk", random.Random(0)
     with Server(folder) as server:
         server.post("/api/items", {"items": made_items(300, seed=1)})
-        server.followed()
+        server.wait_for_model()
         process, end, sizes, turn = psutil.Process(server.process.pid), time.monotonic() + 60 * minutes, [], 0
         live = list(range(1, 301))
         while time.monotonic() < end:
@@ -371,7 +371,7 @@ def test_one_hour_of_mixed_load(tmp_path):
                 sizes.append(process.memory_info().rss)
             time.sleep(0.05)
         early, late = sizes[len(sizes) // 4 : len(sizes) // 2], sizes[-max(1, len(sizes) // 4) :]
-        server.followed()
+        server.wait_for_model()
         assert server.end()[0] == 0
     assert_journal_is_the_truth(folder, tmp_path / "again.sqlite")
     assert_model_is_a_fresh_fit(folder)

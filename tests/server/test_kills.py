@@ -130,7 +130,7 @@ def killed(folder, scratch, times: int, seed: int) -> None:
     assert sum(worker.acknowledged for worker in workers) > times
     with Server(folder) as server:
         server.post("/api/items", {"items": made_items(30, seed=7)})
-        server.followed()
+        server.wait_for_model()
         assert server.end()[0] == 0
     assert_journal_is_the_truth(folder, scratch)
     assert_model_is_a_fresh_fit(folder)

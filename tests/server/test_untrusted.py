@@ -177,7 +177,9 @@ def test_model_with_an_embedding_is_refused(tmp_path):
 
 @pytest.mark.parametrize("other", ["desk/desk.sqlite", "link", "linked/desk.sqlite", "hard/desk.sqlite"])
 def test_store_is_opened_once_by_any_path(tmp_path, other):
-    code = "import sys; from simlabel.server import Desk; Desk(sys.argv[1]); print('opened')"
+    code = (
+        "import sys; from simlabel.server import TaggingServer; TaggingServer(sys.argv[1]); print('opened')"
+    )
     desk = TaggingServer(tmp_path / "desk")
     try:
         (tmp_path / "link").symlink_to(tmp_path / "desk")

@@ -71,7 +71,7 @@ def test_what_is_open_without_candidates_is_refused_by_fit(around, influence, rn
     monkeypatch.setattr(Shrunk, "positive_definite", True)
     X = rng.random((20, 3))
     with pytest.raises(
-        ValueError, match=r"share='auto' and names no values to try .*grids\(X, sample_weight"
+        ValueError, match=r"share='auto', but no values to try for it: .*grids\(X, sample_weight"
     ):
         SMLClassifier(around(Shrunk()), influence=influence).fit(X, Y)
     searched = SMLClassifier(around(Searched()), influence=influence).fit(X, Y)

@@ -65,7 +65,7 @@ def client_of(engine: Engine | str | None) -> Client | None:
 
 def fetch_labels(y: Any, client: Client | None) -> Any:
     """Return labels that are in memory here; those of a Dask collection are fetched."""
-    return dask_module().labels_here(y, client) if is_collection(y) else y
+    return dask_module().gather_labels(y, client) if is_collection(y) else y
 
 
 def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, client: Client | None = None) -> Rows:

@@ -161,7 +161,7 @@ def to_markdown(report: Report) -> str:
 
     Examples
     --------
-    >>> table = Table(("Who", "Loss ↓"), ((Cell("SML"), Cell("0.193", best=True)),), "Losses")
+    >>> table = Table(("Who", "Loss ↓"), ((TableCell("SML"), TableCell("0.193", best=True)),), "Losses")
     >>> page = Report("Title", "ten folds", (), (Section("All", (table,)),))
     >>> print(to_markdown(page))
     # Title
@@ -221,7 +221,7 @@ def to_latex(report: Report) -> str:
 
     Examples
     --------
-    >>> table = Table(("Who", "Loss_1 ↓"), ((Cell("SML"), Cell("0.193 ± 0.013", best=True)),), "Losses")
+    >>> table = Table(("Who", "Loss_1 ↓"), ((TableCell("SML"), TableCell("0.193 ± 0.013", best=True)),), "Losses")
     >>> page = Report("Title", "ten folds", (), (Section("All", (table,)),))
     >>> print(to_latex(page))
     \documentclass{article}
