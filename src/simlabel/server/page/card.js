@@ -21,7 +21,7 @@ export class Card {
     this.onchange = onchange;
     this.ondone = ondone;
     this.names = names;
-    this.element = h("article", { className: "card", "aria-labeledby": "card-title" });
+    this.element = h("article", { className: "card", "aria-labelledby": "card-title" });
     this.draw();
   }
 
