@@ -221,7 +221,8 @@ def to_latex(report: Report) -> str:
 
     Examples
     --------
-    >>> table = Table(("Who", "Loss_1 ↓"), ((TableCell("SML"), TableCell("0.193 ± 0.013", best=True)),), "Losses")
+    >>> row = (TableCell("SML"), TableCell("0.193 ± 0.013", best=True))
+    >>> table = Table(("Who", "Loss_1 ↓"), (row,), "Losses")
     >>> page = Report("Title", "ten folds", (), (Section("All", (table,)),))
     >>> print(to_latex(page))
     \documentclass{article}
