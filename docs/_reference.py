@@ -1,7 +1,7 @@
-"""The pages of the reference, derived from the code: every public name once, by the room that it is in.
+"""The pages of the reference, derived from the code: every public name once, by the package that it is in.
 
-A name is public where its room exports it and its docstring has an example that runs; errors and warnings are
-public without one. So what is not documented does not come in, and what is documented cannot be left out.
+A name is public if its package exports it and its docstring has an example that runs; errors and warnings
+need no example. So undocumented names are not listed, and documented ones cannot be forgotten.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 import inspect
 from pathlib import Path
 
-#: what rooms export for each other, and not for users, though it has an example
+#: what packages export for each other, and not for users, though it has an example
 _INNER = {
     "CsvRecords",
     "DiskRows",
@@ -31,8 +31,8 @@ _INNER = {
     "current_name",
     "rbf_contributions",
 }
-#: rooms that users import from, in the order in which they meet them, with what is in them
-ROOMS = {
+#: packages that users import from, in the order in which they meet them, with what is in them
+PACKAGES = {
     "simlabel": "Classifiers and the one sum",
     "simlabel.labels": "Labels: partly known, nested",
     "simlabel.tables": "Raw tables",
@@ -55,9 +55,9 @@ ROOMS = {
 }
 
 
-def public_names(room: str) -> list[str]:
-    """The names that a room offers to users."""
-    module = importlib.import_module(room)
+def public_names(package: str) -> list[str]:
+    """The names that a package offers to users."""
+    module = importlib.import_module(package)
     return [name for name in module.__all__ if name not in _INNER and _is_public(getattr(module, name))]
 
 
@@ -70,26 +70,26 @@ def _is_public(thing: object) -> bool:
 
 
 def write_reference(folder: Path) -> None:
-    """A page for each room, and one that lists them."""
+    """A page for each package, and one that lists them."""
     folder.mkdir(exist_ok=True)
     seen: set[int] = set()
     pages = []
-    for room, title in ROOMS.items():
-        module = importlib.import_module(room)
-        names = [name for name in public_names(room) if id(getattr(module, name)) not in seen]
+    for package, title in PACKAGES.items():
+        module = importlib.import_module(package)
+        names = [name for name in public_names(package) if id(getattr(module, name)) not in seen]
         seen |= {id(getattr(module, name)) for name in names}
         if names:
-            page = room.replace(".", "_")
+            page = package.replace(".", "_")
             pages.append(page)
-            _write(folder / f"{page}.rst", _page(room, title, names))
-    lines = ["Reference", "=========", "", "Every public name, by the room that it is imported from.", ""]
+            _write(folder / f"{page}.rst", _page(package, title, names))
+    lines = ["Reference", "=========", "", "Every public name, by the package that it is imported from.", ""]
     lines += [".. toctree::", "   :maxdepth: 1", "", *(f"   {page}" for page in pages), ""]
     _write(folder / "index.rst", "\n".join(lines))
 
 
-def _page(room: str, title: str, names: list[str]) -> str:
-    heading = f"{title}: ``{room}``"
-    lines = [heading, "=" * len(heading), "", f".. currentmodule:: {room}", "", ".. autosummary::"]
+def _page(package: str, title: str, names: list[str]) -> str:
+    heading = f"{title}: ``{package}``"
+    lines = [heading, "=" * len(heading), "", f".. currentmodule:: {package}", "", ".. autosummary::"]
     lines += ["   :toctree: names", "   :template: name.rst", "", *(f"   {name}" for name in names), ""]
     return "\n".join(lines)
 

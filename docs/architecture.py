@@ -1,4 +1,4 @@
-"""Draws docs/architecture.svg: the layers of pyproject.toml, each room with what its docstring says."""
+"""Draws docs/architecture.svg: the layers of pyproject.toml, each package with what its docstring says."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ WIDTH, HEIGHT, GAP = 12.0, 0.82, 0.14
 
 
 def layers() -> list[list[str]]:
-    """The rooms of each layer, the highest first."""
+    """The packages of each layer, the highest first."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     contract = settings["tool"]["importlinter"]["contracts"][0]
     return [layer.split(" | ") for layer in contract["layers"]]
 
 
-def purpose(room: str) -> str:
-    """The first sentence of a room's docstring."""
-    source = (ROOT / "src" / "simlabel" / room / "__init__.py").read_text()
+def purpose(package: str) -> str:
+    """The first sentence of a package's docstring."""
+    source = (ROOT / "src" / "simlabel" / package / "__init__.py").read_text()
     return (ast.get_docstring(ast.parse(source)) or "").splitlines()[0].rstrip(".")
 
 
@@ -39,18 +39,24 @@ def draw() -> None:
     axes.set_xlim(0, WIDTH)
     axes.set_ylim(-0.05, len(rows) * (HEIGHT + GAP))
     axes.axis("off")
-    for i, rooms in enumerate(rows):
-        width = (WIDTH - GAP * (len(rooms) + 1)) / len(rooms)
+    for i, packages in enumerate(rows):
+        width = (WIDTH - GAP * (len(packages) + 1)) / len(packages)
         bottom = (len(rows) - 1 - i) * (HEIGHT + GAP)
-        for j, room in enumerate(rooms):
+        for j, package in enumerate(packages):
             left = GAP + j * (width + GAP)
             box = FancyBboxPatch((left, bottom), width, HEIGHT, boxstyle="round,pad=0,rounding_size=0.08")
             box.set(facecolor=PAPER, edgecolor=EDGE)
             axes.add_patch(box)
             axes.text(
-                left + 0.12, bottom + HEIGHT - 0.2, room, color=INK, fontsize=10, weight="bold", va="center"
+                left + 0.12,
+                bottom + HEIGHT - 0.2,
+                package,
+                color=INK,
+                fontsize=10,
+                weight="bold",
+                va="center",
             )
-            words = textwrap.wrap(purpose(room), int(width * 12.5))[:2]
+            words = textwrap.wrap(purpose(package), int(width * 12.5))[:2]
             axes.text(left + 0.12, bottom + 0.28, "\n".join(words), color=INK, fontsize=7.2, va="center")
     figure.savefig(ROOT / "docs" / "architecture.svg", bbox_inches="tight", metadata={"Date": None})
 

@@ -39,7 +39,7 @@ def pages():
 def test_every_package_is_in_the_reference():
     packages = {one.name for one in pkgutil.walk_packages(simlabel.__path__, "simlabel.") if one.ispkg}
     public = {name for name in packages if "._" not in name}
-    assert public - {f"simlabel.{name}" for name in INNER_PACKAGES} == set(reference.ROOMS) - {"simlabel"}
+    assert public - {f"simlabel.{name}" for name in INNER_PACKAGES} == set(reference.PACKAGES) - {"simlabel"}
 
 
 def test_every_public_name_is_in_the_reference_once(tmp_path):
@@ -48,9 +48,9 @@ def test_every_public_name_is_in_the_reference_once(tmp_path):
         line.strip() for page in tmp_path.glob("simlabel*.rst") for line in page.read_text().splitlines()
     ]
     listed = Counter(lines)
-    for room in reference.ROOMS:
-        for name in reference.public_names(room):
-            assert listed[name] == 1, f"{room}.{name}"
+    for package in reference.PACKAGES:
+        for name in reference.public_names(package):
+            assert listed[name] == 1, f"{package}.{name}"
 
 
 def test_all_public_names_of_the_package_are_public_in_the_reference():

@@ -15,7 +15,7 @@ else:
     _ELSEWHERE = {"similarity_sums": "sums", "SimlabelWarning": "_utils.advice"}
 
     def __getattr__(name: str) -> object:
-        """A public name, or a room of the package, when it is first asked for: the shell needs few."""
+        """Import a public name or a package on first use: the command line needs few of them."""
         if name in __all__:
             home = _ELSEWHERE.get(name, "estimators")
             globals()[name] = getattr(import_module(f"simlabel.{home}"), name)
