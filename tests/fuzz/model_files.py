@@ -36,6 +36,7 @@ REFUSALS = re.compile(
     "|".join(
         [
             "The sums of similarities overflow",  # numbers that are finite, but too large to add up
+            "This model cannot be computed: X has features that are too large",  # a change of such rows
             r"not possible",  # an engine, a sketch or a forgetting that this model cannot have
             "not with a sampler",
             "with a precomputed similarity the columns of X are the rows",

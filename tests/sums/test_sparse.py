@@ -252,3 +252,10 @@ def test_products_that_overflow_both_ways_stay_within_their_arrays():
     )
     assert count == 50
     assert sorted(positions[:50].tolist()) == list(range(50))
+
+
+@pytest.mark.parametrize("similarity", ["linear", "quadratic", "cosine"])
+def test_rows_without_any_entry_have_a_plan(similarity):
+    X = sp.csr_array((20, 5))
+    model = SMLClassifier(similarity).fit(X, [{"a"}, {"b"}] * 10)
+    assert "20 references" in str(model.plan_)

@@ -93,9 +93,11 @@ class Auto(Engine):
         chosen = self.choose(n_queries, prepared, jobs)
         plan = chosen.plan(n_queries, prepared, jobs, n_jobs)
         if isinstance(chosen, Collapsed):
-            gain = Exact().cost(n_queries, prepared, jobs) / chosen.cost(n_queries, prepared, jobs)
-            reason = f"chosen because visiting all pairs is predicted to take {gain:.2g} times as long"
-            plan = replace(plan, reasons=(*plan.reasons, reason))
+            cost = chosen.cost(n_queries, prepared, jobs)
+            if cost > 0:  # sparse rows without any entry cost nothing
+                gain = Exact().cost(n_queries, prepared, jobs) / cost
+                reason = f"chosen because visiting all pairs is predicted to take {gain:.2g} times as long"
+                plan = replace(plan, reasons=(*plan.reasons, reason))
         return plan
 
     def reduce(self, call: ReduceCall) -> list[FloatArray]:
