@@ -38,8 +38,8 @@ _SPARSE_TYPES: dict[str, type] = {
 def model_state(model: Model, writer: Writer) -> ModelState:
     """Return a model as JSON; its arrays go to the writer."""
     scorer, stages, encode = model.scorer, model.scorer.stages, writer.encode
-    # influence that is not learned follows from the label sets; the inverse is large and computed again
-    solution = replace(scorer.solved, inverse=None) if stages.influence.learned else None
+    # influence that is not learned follows from the label sets; the linear system is large and prepared again
+    solution = replace(scorer.solved, system=None) if stages.influence.learned else None
     return {
         "labels": {
             "kind": model.labels.kind,
