@@ -151,7 +151,7 @@ def _at(values: Any, index: Any) -> Any:
     return None if values is None else values[index]
 
 
-def merged(blocks: Iterable[TrainingBlock], most: float | None = None) -> TrainingBlock:
+def merged_blocks(blocks: Iterable[TrainingBlock], most: float | None = None) -> TrainingBlock:
     """Return all rows as one block; if they have more than `most` scores, a half, a quarter and so on.
 
     Which rows remain depends on their `places`, or on their positions if these are None.
@@ -178,7 +178,7 @@ def merged(blocks: Iterable[TrainingBlock], most: float | None = None) -> Traini
 
 
 def _every(block: TrainingBlock, step: int) -> TrainingBlock:
-    assert block.places is not None  # `merged` has numbered the rows
+    assert block.places is not None  # `merged_blocks` has numbered the rows
     return block if step == 1 else block.of_rows(np.flatnonzero(block.places % step == 0))
 
 

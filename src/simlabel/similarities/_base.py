@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Parameter = float | Literal["auto"]
 Form = Literal["dot", "coordinate", "block", "precomputed", "composite"]
-ColumnView = Callable[[Rows], Rows]
+RowView = Callable[[Rows], Rows]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Leaf:
     """
 
     similarity: Similarity
-    views: tuple[ColumnView, ...] = ()
+    views: tuple[RowView, ...] = ()
     factor: float = 1.0
 
     @property
@@ -156,7 +156,7 @@ class Similarity(BaseEstimator):
         """Return the elementary similarities."""
         return (Leaf(self, self.views()),)
 
-    def views(self) -> tuple[ColumnView, ...]:
+    def views(self) -> tuple[RowView, ...]:
         """Return the transformations of rows that precede the statistic."""
         return ()
 
