@@ -28,7 +28,7 @@ from simlabel._utils.validation import (
     check_same_length,
 )
 from simlabel.estimators._description import Description, describe, warn_about_equal_sets, warn_about_unknown
-from simlabel.estimators._problem import check_rows, check_table, client_of, fetch_labels
+from simlabel.estimators._problem import check_rows, check_table, fetch_labels
 from simlabel.guarantees import CalibrationData, FittedGuarantee, Guarantee, HeldOutRows, SelectionBiasWarning
 from simlabel.metrics import Truth, exact_rows
 from simlabel.model import (
@@ -117,11 +117,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return model, model.encoder.aligned(check_table(X))
         if not hasattr(self, "n_features_in_"):
             return model, list(X)
-        return model, check_rows(self, X, reset=False, client=client_of(model.scorer.stages.engine))
+        return model, check_rows(self, X, model.scorer.stages.engine, reset=False)
 
     def _read(self, y: Any) -> Any:
         """Return labels in a form that `LabelSpace` reads."""
-        return fetch_labels(y, client_of(self.engine))
+        return fetch_labels(y, self.engine)
 
     @property
     def ids_(self) -> AnyArray:

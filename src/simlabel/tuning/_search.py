@@ -92,7 +92,7 @@ class Search(BaseEstimator):
     def run(
         self,
         problem: Problem,
-        walk: SearchSchedule = _FULL_SCHEDULE,
+        schedule: SearchSchedule = _FULL_SCHEDULE,
         pairs: AllPairs | None = None,
         *,
         always: bool = False,
@@ -102,7 +102,7 @@ class Search(BaseEstimator):
 
         Parameters
         ----------
-        walk : Walk
+        schedule : SearchSchedule
             How learned influence is searched.
         pairs : AllPairs, optional
             Statistics of the references that other searches share.
@@ -114,7 +114,7 @@ class Search(BaseEstimator):
         stages = problem.stages
         stages.influence.check_similarity(stages.similarity, stages.weighting)
         if stages.influence.learned:
-            return self._run_learned(problem, walk, pairs, always)
+            return self._run_learned(problem, schedule, pairs, always)
         grids, references = grids_of(problem), problem.references
         tried = _product(grids)
         if len(tried) == 1 and not always:
@@ -122,7 +122,7 @@ class Search(BaseEstimator):
         rows, ranked = self.queries(references, stages.seed), two_sided(problem)
         keep = keep and is_every_row(rows, problem) and ranked.references is references
         measured = self.measure(ranked, tried, rows, keep)
-        best = self._best(measured)
+        best = best_of([one.value for one in measured], criterion_of(self.criterion).higher_is_better)
         if best is None and len(tried) > 1:
             note = "the criterion cannot tell the candidates apart: 1 / (mean distance) is taken"
             at = tried.index({name: grid.values[grid.at_mean] for name, grid in grids.items()})
@@ -136,7 +136,7 @@ class Search(BaseEstimator):
         return self._result(problem, grids, tried + finer, measured, len(rows), note)
 
     def _run_learned(
-        self, problem: Problem, walk: SearchSchedule, pairs: AllPairs | None, always: bool
+        self, problem: Problem, schedule: SearchSchedule, pairs: AllPairs | None, always: bool
     ) -> Tuned:
         references, note, part = problem.references, "", problem
         n, most = references.n_rows, min(limits().tuned_rows, rows_for_patterns(references))
@@ -148,11 +148,8 @@ class Search(BaseEstimator):
         if len(tried) == 1 and not always:
             return self._result(problem, grids, tried)
         search = RidgeSearch(two_sided(part), criterion_of(self.criterion), pairs)
-        tried, measured = search.run(grids, walk)
+        tried, measured = search.run(grids, schedule)
         return self._result(problem, grids, tried, measured, part.references.n_rows, note)
-
-    def _best(self, measured: Sequence[Measurement]) -> int | None:
-        return best_of([one.value for one in measured], criterion_of(self.criterion).higher_is_better)
 
     def _result(
         self,
@@ -165,25 +162,27 @@ class Search(BaseEstimator):
         at: int | None = None,
     ) -> Tuned:
         """Return the result; `at` is the chosen candidate, by default the best."""
+        criterion = criterion_of(self.criterion)
         if measured is None:
             measured = [Measurement(math.nan, math.nan)] if grids else []
             tried, note = tried[: len(measured)], "" if grids else "nothing is 'auto'"
+        values, errors, sums = zip(*measured, strict=True) if measured else ((), (), (None,))
         if at is None:
-            at = (self._best(measured) if measured else None) or 0
-        best, sums = (tried[at], measured[at].sums) if tried else ({}, None)
-        notes = dict.fromkeys([grid.note for grid in grids.values()] + [note])
+            at = (best_of(values, criterion.higher_is_better) if values else None) or 0
+        best = tried[at] if tried else {}
+        notes = "; ".join(dict.fromkeys(filter(None, (*(grid.note for grid in grids.values()), note))))
         curve = TuningResult(
             tuple(grids),
             tuple(tried),
-            criterion_of(self.criterion).name,
-            tuple(one.value for one in measured),
-            tuple(one.error for one in measured),
+            criterion.name,
+            values,
+            errors,
             best,
             n_queries,
-            "; ".join(filter(None, notes)),
+            notes,
             problem.references.n_rows,
         )
-        return Tuned(resolved(problem, best), curve, sums)
+        return Tuned(resolved(problem, best), curve, sums[at])
 
 
 def _product(grids: dict[str, Grid]) -> list[Candidate]:

@@ -42,11 +42,10 @@ class Bars:
         """The largest absolute value."""
         return max((abs(row.value) for row in self.rows if not row.faint), default=0.0)
 
-    def cells(self) -> Iterator[tuple[Bar, list[str]]]:
-        """Yield each row with its cells as texts, one for each heading."""
-        for row in self.rows:
-            cells = [*row.names, f"{row.value:.4g}", *row.notes]
-            yield row, cells + [""] * (len(self.headings) - len(cells))
+    def cells(self, row: Bar) -> list[str]:
+        """Return the cells of a row as texts, one for each heading."""
+        cells = [*row.names, f"{row.value:.4g}", *row.notes]
+        return cells + [""] * (len(self.headings) - len(cells))
 
 
 def instance_bars(why: Explanation, query: int, column: int) -> Iterator[Bars]:
