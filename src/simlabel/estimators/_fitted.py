@@ -141,7 +141,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : as in `predict`
-        notes : Notes, optional
+        pending : PendingRows, optional
             Result of `pending_rows`: labeled rows that count before they are learned.
 
         Returns
@@ -256,7 +256,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : as in `predict`
-        guarantee : Recall, Precision, LabelCoverage, SetCoverage or Promise, optional
+        guarantee : Recall, Precision, LabelCoverage, SetCoverage or FittedGuarantee, optional
             Property that the sets must have, from `simlabel.guarantees`. It is computed in each call; for
             several calls, compute a `FittedGuarantee` once with the method `guarantee`.
 
@@ -305,7 +305,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        Promise
+        FittedGuarantee
             Print it to see what is guaranteed, and which assumptions do not hold.
 
         Examples
@@ -372,7 +372,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def predict_set_size(self, X: Any) -> IntArray:
         """Predict the number of labels, (n_queries,)."""
         model, X = self._check_queries(X)
-        return model.set_sizes(X)
+        return np.diff(model.label_sets(X).indptr).astype(np.int64)
 
     @respects_n_jobs
     def predict_proba(self, X: Any) -> FloatArray:

@@ -31,7 +31,7 @@ from simlabel.model import Batch
 from simlabel.normalizers import Normalizer, fit_normalizer, resolve_normalizer
 from simlabel.ridge import Problem, Stages
 from simlabel.similarities import Similarity
-from simlabel.sums import References, Sampled, draw, is_objects, resolve_sampler
+from simlabel.sums import References, Sampled, draw, resolve_sampler
 from simlabel.tables import Cells, TableEncoder, table_cells
 from simlabel.tuning import LeaveOneOut, Search, best_of, criterion_of
 
@@ -72,28 +72,6 @@ def check_rows(estimator: BaseEstimator, X: Any, engine: Any, *, reset: bool) ->
         return check_features(estimator, X, reset=reset)
     validate_data(estimator, named, reset=reset, skip_check_array=True)  # names and number of features
     return check_lazy(X)
-
-
-def check_training_rows(estimator: BaseEstimator, X: Any, similarity: Similarity, engine: Any) -> Rows:
-    """Check rows of features, objects, or a square matrix, depending on the similarity."""
-    X = collect_lazy(X)
-    if is_objects(X, similarity):
-        X = list(X)
-        if not X:
-            raise ValueError(
-                "Found array with 0 sample(s): X is an empty list; at least one row is required."
-            )
-        return X
-    if similarity.form != "precomputed":
-        return check_rows(estimator, X, engine, reset=True)
-    if is_lazy(X) or is_collection(X):
-        raise TypeError("A precomputed matrix must be in memory: its columns are the references.")
-    X = check_features(estimator, X, reset=True)
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"A precomputed matrix must be square in fit, (n_rows, n_rows); got shape {X.shape}."
-        )
-    return X
 
 
 def check_table(X: Any) -> Cells:

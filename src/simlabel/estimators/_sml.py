@@ -10,12 +10,12 @@ from sklearn.utils import Tags
 
 from simlabel._utils.advice import TuningWarning, warn_user
 from simlabel._utils.registry import Registry
-from simlabel._utils.rows import is_remote
-from simlabel._utils.validation import Rows
+from simlabel._utils.rows import is_collection, is_lazy, is_remote
+from simlabel._utils.validation import Rows, check_features, collect_lazy
 from simlabel.estimators._inspection import InspectionMixin
 from simlabel.estimators._problem import (
+    check_rows,
     check_table,
-    check_training_rows,
     choose_normalizer,
     dask_module,
     draw_seed,
@@ -30,7 +30,7 @@ from simlabel.normalizers import Normalizer, UnitsWarning, resolve_normalizer, u
 from simlabel.ridge import INFLUENCES, Problem, Stages
 from simlabel.rules import CALIBRATIONS, LABEL_RULES, UNLABELED_METHODS
 from simlabel.similarities import SIMILARITIES, Function, Similarity
-from simlabel.sums import resolve_engine, resolve_weighting
+from simlabel.sums import is_objects, resolve_engine, resolve_weighting
 from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column, warn_about_categories
 from simlabel.tuning import TUNERS, Search, curve_problem
 
@@ -213,14 +213,31 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
 
     def _check_training_rows(self, X: Any) -> Rows:
         similarity = self._resolved_similarity()
-        if self.encoder is None:
-            return check_training_rows(self, X, similarity, self.engine)
-        if similarity.form == "precomputed" or isinstance(similarity, Function):
-            raise ValueError(f"encoder: {similarity!r} compares no columns: omit the encoder.")
-        cells = check_table(X)
-        self.n_features_in_ = len(cells.names)
-        self.feature_names_in_ = np.array(cells.names, dtype=object)
-        return cells.rows
+        if self.encoder is not None:
+            if similarity.form == "precomputed" or isinstance(similarity, Function):
+                raise ValueError(f"encoder: {similarity!r} compares no columns: omit the encoder.")
+            cells = check_table(X)
+            self.n_features_in_ = len(cells.names)
+            self.feature_names_in_ = np.array(cells.names, dtype=object)
+            return cells.rows
+        X = collect_lazy(X)
+        if is_objects(X, similarity):
+            X = list(X)
+            if not X:
+                raise ValueError(
+                    "Found array with 0 sample(s): X is an empty list; at least one row is required."
+                )
+            return X
+        if similarity.form != "precomputed":
+            return check_rows(self, X, self.engine, reset=True)
+        if is_lazy(X) or is_collection(X):
+            raise TypeError("A precomputed matrix must be in memory: its columns are the references.")
+        X = check_features(self, X, reset=True)
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed matrix must be square in fit, (n_rows, n_rows); got shape {X.shape}."
+            )
+        return X
 
     def _training_batch(self, X: Any, *args: Any, **kwargs: Any) -> Batch:
         batch = super()._training_batch(X, *args, **kwargs)

@@ -167,7 +167,7 @@ class UpdateMixin(FittedClassifier):
 
         Parameters
         ----------
-        gone : list
+        removed : list
             Ids of the rows to remove, as in `forget`.
         X, y, sample_weight, ids, groups
             The rows to add, as in `partial_fit`.

@@ -23,7 +23,7 @@ from simlabel.similarities import Grid
 from simlabel.sums import Job, ReduceCall, References, prepare, reducer_for, run_tasks
 
 Candidate = dict[str, Any]
-Judgment = str | Callable[[Any, FloatArray], float]
+CriterionSpec = str | Callable[[Any, FloatArray], float]
 
 _CACHED_BYTES = 1 << 24  # of scores in one pass: summed, transposed, rounded and ranked, they stay in cache
 _FEWEST_QUERIES = 16
@@ -109,14 +109,14 @@ def two_sided(problem: Problem) -> Problem:
     return replace(problem, references=known)
 
 
-def criterion_of(judgment: Judgment) -> Criterion:
+def criterion_of(spec: CriterionSpec) -> Criterion:
     """Return the criterion of a name, or of a function of the truth and the scores, to be maximized."""
-    if isinstance(judgment, str):
-        return find_criterion(judgment)
-    name = getattr(judgment, "__name__", "criterion")
+    if isinstance(spec, str):
+        return find_criterion(spec)
+    name = getattr(spec, "__name__", "criterion")
 
     def function(truth: Truth, scores: FloatArray) -> float:
-        return float(judgment(truth.Y if truth.unknown is None else truth.with_nan(), scores))
+        return float(spec(truth.Y if truth.unknown is None else truth.with_nan(), scores))
 
     return Criterion(name, name, function, aggregation="whole")
 

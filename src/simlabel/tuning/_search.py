@@ -20,7 +20,7 @@ from simlabel.similarities import Grid
 from simlabel.sums import AllPairs, References
 from simlabel.tuning._measure import (
     Candidate,
-    Judgment,
+    CriterionSpec,
     Measurement,
     best_of,
     check_criterion,
@@ -73,7 +73,7 @@ class Search(BaseEstimator):
 
     name: ClassVar[str]
     notes_sample: ClassVar[bool] = False  # whether the curve has a note on a sample of rows
-    criterion: Judgment
+    criterion: CriterionSpec
 
     def check(self) -> None:
         """Raise ValueError if a parameter is invalid."""
@@ -87,7 +87,7 @@ class Search(BaseEstimator):
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray, keep: bool = False
     ) -> list[Measurement]:
         """Measure each candidate; with `keep`, return its sums too if they fit in memory."""
-        return measure(problem, candidates, rows, criterion_of(self.criterion), keep=keep)
+        raise TypeError(f"{type(self).__name__} does not define how it measures candidates.")
 
     def run(
         self,
@@ -128,7 +128,10 @@ class Search(BaseEstimator):
             at = tried.index({name: grid.values[grid.at_mean] for name, grid in grids.items()})
             return self._result(problem, grids, tried, measured, len(rows), note, at)
         measured = [one if i == best else one._replace(sums=None) for i, one in enumerate(measured)]
-        finer = [] if best is None else _refined(tried[best], grids)
+        finer: list[Candidate] = []
+        if best is not None:  # values between the best candidate and its neighbors, for one scale at a time
+            scales = [name for name, grid in grids.items() if grid.refine]
+            finer = [tried[best] | {name: tried[best][name] * by} for name in scales for by in _REFINED]
         measured += self.measure(ranked, finer, rows, keep) if finer else []
         note = ""
         if self.notes_sample and not is_every_row(rows, problem):
@@ -190,12 +193,6 @@ def _product(grids: dict[str, Grid]) -> list[Candidate]:
     return [dict(zip(grids, values, strict=True)) for values in combinations]
 
 
-def _refined(best: Candidate, grids: dict[str, Grid]) -> list[Candidate]:
-    """Return values between the best candidate and its neighbors, for one scale at a time."""
-    scales = [name for name, grid in grids.items() if grid.refine]
-    return [best | {name: best[name] * factor} for name in scales for factor in _REFINED]
-
-
 class LeaveOneOut(Search):
     """Score every labeled row against all others.
 
@@ -223,7 +220,7 @@ class LeaveOneOut(Search):
     notes_sample = True
     file_key = "tuning.LeaveOneOut"
 
-    def __init__(self, criterion: Judgment = "average_precision", max_rows: int = 20_000) -> None:
+    def __init__(self, criterion: CriterionSpec = "average_precision", max_rows: int = 20_000) -> None:
         self.criterion = criterion
         self.max_rows = max_rows
 
@@ -287,7 +284,7 @@ class Validation(Search):
     def __init__(
         self,
         share: float = 0.1,
-        criterion: Judgment = "average_precision",
+        criterion: CriterionSpec = "average_precision",
         literal: bool = False,
         folds: int = 10,
     ) -> None:
@@ -325,10 +322,10 @@ class Validation(Search):
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray, keep: bool = False
     ) -> list[Measurement]:
         """Measure each candidate, by leave-one-out or with literal folds."""
-        parts = np.zeros(len(rows), dtype=np.int64)
+        parts, criterion = np.zeros(len(rows), dtype=np.int64), criterion_of(self.criterion)
         if self.literal:
             parts = assign_folds(problem.references.units[rows], self.folds, problem.stages.seed)
         if parts.max(initial=0) == 0:
-            return super().measure(problem, candidates, rows, keep)
+            return measure(problem, candidates, rows, criterion, keep=keep)
         folds = [(rows[parts != part], rows[parts == part]) for part in range(int(parts.max()) + 1)]
-        return measure_folds(problem, candidates, folds, criterion_of(self.criterion))
+        return measure_folds(problem, candidates, folds, criterion)

@@ -68,7 +68,7 @@ def instance_bars(why: Explanation, query: int, column: int) -> Iterator[Bars]:
         if rows or rest:
             names = ("everything else", "")[: len(_name_headings(why))]
             rows.append(Bar(names, rest, rest / whole, _notes(rest, side), faint=True))
-            beyond = f", beside the mean {why.mean[column]:.3g}" if why.mean.any() else ""
+            beyond = f", in addition to the mean {why.mean[column]:.3g}" if why.mean.any() else ""
             yield Bars(f"{title}{beyond}" if signed else "", headings, tuple(rows))
 
 

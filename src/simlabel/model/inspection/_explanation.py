@@ -243,7 +243,7 @@ class Explanation:
         return frame if self.title_column is not None else frame.drop(columns="title")
 
     def words(self, query: int, label: Any) -> pd.DataFrame:
-        """Return the contributions of the words and cells of a query to a label, the most telling first.
+        """Return the contributions of the words and cells of a query to a label, the largest first.
 
         For tables that are compared by inner products, as `Tagger` does it: a score is a sum over words.
         Character n-grams count for the words that they are part of. The contributions and the label's `mean`
@@ -277,13 +277,13 @@ class Explanation:
         Returns
         -------
         frame
-            ``column``, ``contribution``, the most telling first.
+            ``column``, ``contribution``, the largest first.
         """
         found = self.words(query, label).groupby("column", sort=False)["contribution"].sum()
         return largest_contributions(found.reset_index())
 
     def columns(self, query: int, name: Any) -> pd.DataFrame:
-        """Return the columns that make a query and a labeled instance similar, the most telling first.
+        """Return the columns that make a query and a labeled instance similar, the most important first.
 
         For similarities that are a function of a sum over columns (inner product, squared or L1
         distance). ``term`` adds up to that sum; ``typical`` is the mean of the term over all
