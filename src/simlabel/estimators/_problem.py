@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
     LazyRows,
@@ -21,7 +20,9 @@ from simlabel._utils.rows import (
     check_lazy,
     is_collection,
     is_lazy,
+    is_objects,
     is_remote,
+    n_copies,
     sample_rows,
     transformed,
 )
@@ -31,7 +32,7 @@ from simlabel.model import Batch
 from simlabel.normalizers import Normalizer, fit_normalizer, resolve_normalizer
 from simlabel.ridge import Problem, Stages
 from simlabel.similarities import Similarity
-from simlabel.sums import Engine, References, Sampled, draw, is_objects, resolve_sampler
+from simlabel.sums import Engine, References, Sampled, draw, resolve_sampler
 from simlabel.tables import Cells, TableEncoder, table_cells
 from simlabel.tuning import LeaveOneOut, Search, best_of, criterion_of
 
@@ -87,7 +88,7 @@ def check_training_rows(
 ) -> Rows:
     """Check rows of features, objects, or a square matrix, depending on the similarity."""
     X = collect_lazy(X)
-    if is_objects(X, similarity):
+    if similarity.compares_objects and is_objects(X):
         X = list(X)
         if not X:
             raise ValueError(
@@ -186,9 +187,9 @@ def can_be_mixed(batch: Batch, unlabeled: Any) -> bool:
 
 def sample_references(problem: Problem, sampler: Any) -> tuple[Problem, Sampled | None]:
     """Return the problem on the references that are drawn, or the engine that draws for each query."""
-    sampler, stages, references = resolve_sampler(sampler), problem.stages, problem.references
     if sampler is None:
         return problem, None
+    sampler, stages, references = resolve_sampler(sampler), problem.stages, problem.references
     if stages.similarity.form == "precomputed":
         raise ValueError("sampler: a precomputed matrix has no references to draw: pass fewer rows to fit.")
     if stages.weighting is not None and stages.weighting.scope == "row":

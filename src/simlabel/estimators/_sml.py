@@ -31,7 +31,7 @@ from simlabel.normalizers import Normalizer, UnitsWarning, resolve_normalizer, u
 from simlabel.ridge import INFLUENCES, Problem, Stages
 from simlabel.rules import CALIBRATIONS, LABEL_RULES, UNLABELED_METHODS
 from simlabel.similarities import SIMILARITIES, Function, Similarity
-from simlabel.sums import resolve_engine, resolve_weighting
+from simlabel.sums import WEIGHTINGS, resolve_engine
 from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column, warn_about_categories
 from simlabel.tuning import TUNERS, warn_about_curve
 
@@ -291,7 +291,7 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
             engine = dask_module().DaskEngine(X.client, local=engine)
         return Stages(
             similarity=self._resolved_similarity(),
-            weighting=resolve_weighting(self.weighting),
+            weighting=None if self.weighting is None else WEIGHTINGS.resolve(self.weighting),
             influence=INFLUENCES.resolve(self.influence),
             engine=engine,
             n_jobs=self.n_jobs,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.kernels import power_sums
+from simlabel._utils.rows import squared_lengths
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._base import ColumnView, Similarity
 

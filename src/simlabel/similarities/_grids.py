@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import content_order, fold, is_lazy, lazy_moments, sample_copies
+from simlabel._utils.rows import content_order, fold, is_lazy, lazy_moments, n_copies, sample_copies
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._base import Grid
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.kernels import in_panels, tile_rows
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
@@ -23,6 +22,7 @@ from simlabel._utils.rows import (
     n_rows,
     pieces,
     row_width,
+    squared_lengths,
     stacked,
 )
 from simlabel._utils.threads import cached_property
