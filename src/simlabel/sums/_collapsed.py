@@ -230,10 +230,6 @@ class Collapsed(Engine):
         numbers = cache[_SHARED] * sum(job.reducer.width for job in jobs)
         return bool(prepared.dtype.itemsize * numbers > limits().merged_bytes)
 
-    def is_collapsed(self, jobs: Sequence[Job]) -> bool:
-        """Whether the references of all jobs are collapsed."""
-        return all(_SUMS in job.cache for job in jobs)
-
     def warm_up(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Collapse the references."""
         reason = self.unsupported_reason(prepared, jobs)
@@ -293,8 +289,7 @@ class Collapsed(Engine):
         if call.exclude is not None:
             return Exact(self.memory_mib, self.on_block).reduce(call)
         with limit_blas_threads(effective_jobs(call.n_jobs)):
-            if not self.is_collapsed(call.jobs):
-                self.warm_up(call.prepared, call.jobs)
+            self.warm_up(call.prepared, call.jobs)
             sums = [job.cache[_SUMS].of(call.Q, self.memory_mib) for job in call.jobs]
         outputs = [each.astype(call.prepared.dtype, copy=False) for each in sums]
         check_finite_sums(outputs, call.jobs)
@@ -367,13 +362,12 @@ class Auto(Engine):
         if exclude is not None or (known is prepared and most == np.inf):
             return exact
         collapsed = Collapsed(self.memory_mib, self.on_block)
-        if collapsed.is_collapsed(jobs):
+        if all(_SUMS in job.cache for job in jobs):
             return collapsed  # it was chosen for many queries, and for few it is as cheap
         if known is prepared and n_queries <= most:
             return exact
-        possible = collapsed.unsupported_reason(prepared, jobs) is None and not collapsed.is_too_large(
-            prepared, jobs
-        )
+        possible = collapsed.unsupported_reason(prepared, jobs) is None
+        possible = possible and not collapsed.is_too_large(prepared, jobs)
         if possible and collapsed.cost(n_queries, prepared, jobs) < exact.cost(n_queries, prepared, jobs):
             return collapsed
         if len(jobs) == 1:
