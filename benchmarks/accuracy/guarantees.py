@@ -79,7 +79,7 @@ class Asked:
 
 
 class OneBatch(CalibrationData):
-    """Grounds that are asked for the sets of one batch, at several levels."""
+    """Calibration data that compute the sets of one batch once, for several levels."""
 
     def rows(self, method: str) -> Any:
         return self._asked[method == "split"]

@@ -181,7 +181,7 @@ def _ablation(part: Part, ablation: Results) -> None:
 
 def _sets(part: Part, results: Results) -> None:
     part.section(
-        "Data sets", ["", "Kind", "Rows", "Features", "Labels", "Labels per row", "Protocol", "PendingRows"]
+        "Data sets", ["", "Kind", "Rows", "Features", "Labels", "Labels per row", "Protocol", "Notes"]
     )
     for one in results.sets.values():
         data = one.data

@@ -40,7 +40,7 @@ class DualSolution:
     bias : array, (n_labels,)
         Intercepts.
     scores : array, (n_rows, n_labels)
-        Floats of the rows themselves.
+        Scores of the training rows.
     gap : float
         (primal - dual) / primal, of this solution and the best dual value found.
     n_passes : int

@@ -40,7 +40,7 @@ class CalibrationData:
     model : Model
     chosen : tuple of str
         Descriptions of what was chosen on the model's own rows.
-    fresh : Fresh or None
+    held_out : HeldOutRows or None
         Rows to use instead of the model's own.
     """
 
@@ -143,7 +143,7 @@ class HeldOutScores:
 
     Attributes
     ----------
-    left_out : array, (n_rows, n_labels)
+    loo_scores : array, (n_rows, n_labels)
         Scores of the held-out rows.
     """
 
