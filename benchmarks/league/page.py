@@ -32,7 +32,7 @@ _METHODS_NOTE = (
 
 
 def page(results: Results, ablation: Results, intro: str, time_limit: float) -> Part:
-    """Build the whole page."""
+    """Build the page."""
     headings = [find_criterion(criterion).heading for criterion in MAIN]
     part = Part("Benchmark of methods", ["", *headings], intro)
     part.notes.append(

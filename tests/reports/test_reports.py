@@ -59,7 +59,7 @@ def picture_captions(page, title):
 
 
 class Reader(html.parser.HTMLParser):
-    """Collects what a page asks for and what it shows, and checks that elements are closed."""
+    """Collect addresses and texts of a page, and check that elements are closed."""
 
     void = frozenset(["meta", "br", "link", "img", "input"])
 
@@ -147,7 +147,7 @@ def test_tables_have_a_cell_for_each_heading(page):
 
 
 def test_latex_is_a_document_of_labeled_tables(page):
-    """No compiler is at hand: what must hold for any is checked."""
+    """Check what any LaTeX compiler requires."""
     latex = to_latex(page)
     assert latex.startswith("\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n")
     assert latex.endswith("\\end{document}\n")
