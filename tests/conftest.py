@@ -13,11 +13,17 @@ settings.register_profile("long", parent=settings.get_profile("simlabel"), max_e
 settings.load_profile("simlabel")
 
 
-@pytest.fixture
-def change_limits():
-    """Other sizes of blocks for this test: ``change_limits(tail_rows=8)``."""
+@pytest.fixture(scope="session")
+def changed_limits():
+    """Other sizes of blocks in a context: ``with changed_limits(tail_rows=8):``."""
     from simlabel._utils.limits import changed_limits
 
+    return changed_limits
+
+
+@pytest.fixture
+def change_limits(changed_limits):
+    """Other sizes of blocks for this test: ``change_limits(tail_rows=8)``."""
     with contextlib.ExitStack() as stack:
         yield lambda **changes: stack.enter_context(changed_limits(**changes))
 
