@@ -5,6 +5,7 @@ STAMP := .stamps/installed
 
 .PHONY: demo demo-serve docs dist test test-slow coverage fuzz lint bench install clean
 .DELETE_ON_ERROR:
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and compiling takes long in each
 
 $(STAMP): pyproject.toml constraints.txt
 	@mkdir -p .stamps
