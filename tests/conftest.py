@@ -48,6 +48,23 @@ def small_blocks(change_limits):
 
 
 @pytest.fixture
+def files_of_at_most():
+    """Limit the size of files in a context, so that writing a larger one fails as on a full disk."""
+    resource = pytest.importorskip("resource", reason="the size of files is limited on POSIX systems alone")
+
+    @contextlib.contextmanager
+    def limited(n_bytes):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limited
+
+
+@pytest.fixture
 def rng():
     return np.random.default_rng(20240229)
 
