@@ -181,7 +181,7 @@ class FeatureFactor:
 
 
 def feature_factor(
-    features: Features, X: Rows, targets: Rows, weights: FloatArray, penalty: float
+    features: FeatureMap, X: Rows, targets: Rows, weights: FloatArray, penalty: float
 ) -> FeatureFactor:
     """Factorize and solve in one pass over the rows, where they are."""
     sums = fold(X, SumGram(features), operator.add, targets, weights)
