@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,6 +46,16 @@ _NORMALIZERS: tuple[str | list[str], ...] = (
     ["quantile", "l2"],
 )
 _FEWEST_MIXED = 100  # rows: with fewer, log-odds are mostly chance
+
+
+class GivenRows(NamedTuple):
+    """Labeled rows as they were passed to `fit` or `partial_fit`."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    ids: Any = None
+    groups: Any = None
 
 
 def dask_module() -> ModuleType:
