@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
     LazyRows,
@@ -22,6 +21,7 @@ from simlabel._utils.rows import (
     is_collection,
     is_lazy,
     is_remote,
+    n_copies,
     sample_rows,
     transformed,
 )

@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 
 from simlabel._utils.advice import TuningWarning, warn_user
 from simlabel._utils.registry import Registry
-from simlabel._utils.rows import is_collection, is_lazy, is_remote
+from simlabel._utils.rows import is_collection, is_lazy, is_objects, is_remote
 from simlabel._utils.validation import Rows, check_features, collect_lazy
 from simlabel.estimators._inspection import InspectionMixin
 from simlabel.estimators._problem import (
@@ -31,7 +31,7 @@ from simlabel.normalizers import Normalizer, UnitsWarning, resolve_normalizer, u
 from simlabel.ridge import INFLUENCES, Problem, Stages
 from simlabel.rules import CALIBRATIONS, LABEL_RULES, UNLABELED_METHODS
 from simlabel.similarities import SIMILARITIES, Function, Similarity
-from simlabel.sums import is_objects, resolve_engine, resolve_weighting
+from simlabel.sums import WEIGHTINGS, resolve_engine
 from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column, warn_about_categories
 from simlabel.tuning import TUNERS, Search, curve_problem
 
@@ -222,7 +222,7 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
             self.feature_names_in_ = np.array(cells.names, dtype=object)
             return cells.rows
         X = collect_lazy(X)
-        if is_objects(X, similarity):
+        if similarity.compares_objects and is_objects(X):
             X = list(X)
             if not X:
                 raise ValueError(
@@ -317,7 +317,7 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
             engine = dask_module().DaskEngine(X.client, local=engine)
         return Stages(
             similarity=self._resolved_similarity(),
-            weighting=resolve_weighting(self.weighting),
+            weighting=None if self.weighting is None else WEIGHTINGS.resolve(self.weighting),
             influence=INFLUENCES.resolve(self.influence),
             engine=engine,
             n_jobs=self.n_jobs,

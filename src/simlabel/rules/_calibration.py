@@ -31,7 +31,7 @@ from simlabel.rules._scores import (
     class_shares,
     inside,
     label_shares,
-    merged,
+    merged_blocks,
     n_outside,
 )
 
@@ -86,7 +86,7 @@ class LeaveOneOutCalibration(BaseEstimator):
 
     def fit(self, blocks: Iterable[TrainingBlock], *, single: bool) -> Self:
         """Return a copy fitted to leave-one-out scores; `single` if each row has one class."""
-        block = merged(blocks, np.inf)
+        block = merged_blocks(blocks, np.inf)
         fitted = copy.copy(self)
         fitted.single_ = single
         if not single:
@@ -329,7 +329,7 @@ class PositiveUnlabeled(BaseEstimator):
             return 1.0 - np.array([self.missing[name] for name in names], dtype=np.float64)
         if self.missing != "auto":
             return np.full(len(names), 1.0 - float(self.missing))
-        return _estimated(merged(blocks, np.inf))
+        return _estimated(merged_blocks(blocks, np.inf))
 
 
 def _estimated(block: TrainingBlock) -> FloatArray:

@@ -150,7 +150,7 @@ def _at(values: Any, index: Any) -> Any:
     return None if values is None else values[index]
 
 
-def merged(blocks: Iterable[TrainingBlock], most: float | None = None) -> TrainingBlock:
+def merged_blocks(blocks: Iterable[TrainingBlock], most: float | None = None) -> TrainingBlock:
     """Return all rows as one block; if they have more than `most` scores, a half, a quarter and so on.
 
     Which rows remain depends on their `places`, or on their positions if these are None.

@@ -11,9 +11,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import Stack, assign_folds, sample_copies, sample_rows
+from simlabel._utils.rows import Stack, assign_folds, n_copies, sample_copies, sample_rows
 from simlabel._utils.validation import FloatArray, IntArray, check_flag, check_number
 from simlabel.ridge import Problem, knowledge, patterns, work
 from simlabel.similarities import Grid
