@@ -66,7 +66,7 @@ def dask_module() -> ModuleType:
 
 
 def fetch_labels(y: Any, engine: Any) -> Any:
-    """Return labels that are in memory here; those of a Dask collection are fetched."""
+    """Return labels in memory; fetch the labels of a Dask collection."""
     return dask_module().gather_labels(y, getattr(engine, "client", None)) if is_collection(y) else y
 
 
@@ -95,7 +95,7 @@ def check_table(X: Any) -> Cells:
 
 
 def row_bytes(X: Rows) -> Iterator[bytes]:
-    """Return bytes that identify each row in memory, whatever its precision."""
+    """Return bytes that identify each row in memory, independent of its precision."""
     if is_lazy(X):
         return
     if sp.issparse(X):

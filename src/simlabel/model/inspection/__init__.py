@@ -19,8 +19,8 @@ from simlabel.model.inspection._label_errors import (
     suspicious_labels,
 )
 from simlabel.model.inspection._new_rows import novelty, suggest_rows, uncertainty
-from simlabel.model.inspection._sentences import ExplanationText, explanation_texts
 from simlabel.model.inspection._terms import Neighbors, Terms
+from simlabel.model.inspection._texts import ExplanationText, explanation_texts
 
 __all__ = [
     "warn_about_duplicates",
