@@ -103,7 +103,8 @@ def _among_the_highest(why: Explanation, query: int, k: int) -> str:
     chosen, likely = why.chosen[query], why.probabilities[query]
     n = len(chosen)
     only = f"only because the row is to get {'1 label' if n == 1 else f'{n} labels'} and"
-    left = max((j for j in range(len(likely)) if j not in chosen), key=likely.__getitem__, default=k)
+    others = np.setdiff1d(np.arange(len(likely)), chosen)
+    left = others[np.argmax(likely[others])] if len(others) else k
     if likely[left] < LIKELY and fills_set_size(why, query, k):
         return f"{only} nothing {'else ' if (likely[chosen] >= LIKELY).any() else ''}fits well"
     first, unlike = "no other scores higher", "not even"

@@ -58,7 +58,7 @@ class Explanation:
         The intercept of each score; 0 except for learned influence.
     probabilities : array, (n_queries, n_labels)
         As `predict_proba` returns them.
-    usual : array, (n_labels,)
+    base_rate : array, (n_labels,)
         The base rate of each label, as the model estimates it.
     frequencies : array, (n_labels + n_sizes,)
         The share of the labeled instances, by weight, that have each label and each set size.

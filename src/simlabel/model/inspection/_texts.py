@@ -108,11 +108,13 @@ def _notes(value: float, of: float, average: float | None = None) -> tuple[str, 
 
 def distinct(instances: Instances) -> list[tuple[Named, float]]:
     """Return each title once: "Jaws (3 rows)" stands for three rows with that title."""
+    if not instances or instances[0][0][1] is None:
+        return list(instances)  # without titles: no id occurs twice
     counts = Counter(names[1] for names, _ in instances)
     found: dict[Any, tuple[Named, float]] = {}
     for (who, title), similarity in instances:
-        shown = f"{title} ({counts[title]} rows)" if title is not None and counts[title] > 1 else title
-        found.setdefault(who if title is None else title, ((who, shown), similarity))
+        shown = f"{title} ({counts[title]} rows)" if counts[title] > 1 else title
+        found.setdefault(title, ((who, shown), similarity))
     return list(found.values())
 
 
