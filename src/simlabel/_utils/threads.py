@@ -22,7 +22,7 @@ from simlabel._utils.limits import limits
 from simlabel._utils.validation import check_number
 
 Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 Value = TypeVar("Value")
 
 
@@ -150,14 +150,14 @@ def limit_n_jobs(n_jobs: int | None, owner: str = "engine") -> Iterator[None]:
             library.set_num_threads(number)
 
 
-def respects_n_jobs(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def respects_n_jobs(method: Callable[Arguments, _Result]) -> Callable[Arguments, _Result]:
     """Limit the threads of a method of an estimator to its `n_jobs`.
 
     A fitted estimator uses `_model_jobs`: a parameter that was changed since applies to the next fit.
     """
 
     @functools.wraps(method)
-    def held(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    def held(*args: Arguments.args, **kwargs: Arguments.kwargs) -> _Result:
         estimator = args[0]
         jobs = getattr(estimator, "_model_jobs", getattr(estimator, "n_jobs", None))
         with limit_n_jobs(jobs, type(estimator).__name__):

@@ -70,7 +70,7 @@ class ChangeContext:
             self.check_lease(item)
         found = self.db.execute(
             "INSERT INTO journal (at, actor, kind, changes, undoes) VALUES (?, ?, ?, ?, ?)",
-            (self.at, self.actor, kind, as_json(changes), undoes),
+            (self.at, self.actor, kind, json_text(changes), undoes),
         )
         assert found.lastrowid is not None
         apply_changes(self.db, found.lastrowid, kind, changes, undoes)
@@ -96,7 +96,7 @@ class ChangeContext:
         return self.append(kind, changes) if changes else None
 
 
-def as_json(value: Any) -> str:
+def json_text(value: Any) -> str:
     """Return the JSON text of a value as it is stored."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -145,7 +145,7 @@ def _write(db: sqlite3.Connection, what: str, key: Any, after: Fields) -> None:
         return
     fields = {name: after[name] for name in _COLUMNS[what] if name in after}
     if "content" in fields:
-        fields["content"] = as_json(fields["content"])
+        fields["content"] = json_text(fields["content"])
     assignments = ", ".join(f"{name} = ?" for name in fields)
     update = f"UPDATE {what}s SET {assignments} WHERE {where}"
     if not db.execute(update, (*fields.values(), *columns.values())).rowcount:
@@ -256,7 +256,7 @@ def erase(db: sqlite3.Connection, item: int) -> list[dict[str, Any]]:
         changes = json.loads(text)
         others = [change for change in changes if items_of([change]) != {item}]
         states += [after for what, key, _, after in changes if what == "item" and key == item and after]
-        db.execute("UPDATE journal SET changes = ? WHERE seq = ?", (as_json(others), seq))
+        db.execute("UPDATE journal SET changes = ? WHERE seq = ?", (json_text(others), seq))
     for table, column in (("items", "id"), ("tags", "item"), ("leases", "item")):
         db.execute(f"DELETE FROM {table} WHERE {column} = ?", (item,))
     return states

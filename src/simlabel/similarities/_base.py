@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Parameter = float | Literal["auto"]
 Form = Literal["dot", "coordinate", "block", "precomputed", "composite"]
-ColumnView = Callable[[Rows], Rows]
+RowView = Callable[[Rows], Rows]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Leaf:
     """
 
     similarity: Similarity
-    views: tuple[ColumnView, ...] = ()
+    views: tuple[RowView, ...] = ()
     factor: float = 1.0
 
     @property
@@ -117,7 +117,7 @@ class Similarity(BaseEstimator):
     #: sides suffice to compute the statistic (`from_common`)
     common_term: int | None = None
     #: transformations of rows that precede the statistic
-    views: tuple[ColumnView, ...] = ()
+    views: tuple[RowView, ...] = ()
     #: names of fitted attributes that model files store
     fitted_state: ClassVar[tuple[str, ...]] = ()
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.kernels import SMALLER, set_sums, sums_of_minima, weighted_set_sums
 from simlabel._utils.validation import FloatArray, Rows, check_flag
-from simlabel.similarities._base import ColumnView, CoordinateSimilarity, Form
+from simlabel.similarities._base import CoordinateSimilarity, Form, RowView
 
 
 def present(X: Rows) -> Rows:
@@ -77,7 +77,7 @@ class Jaccard(CoordinateSimilarity):
         return super().statistic_key if self.weighted else self.form
 
     @property
-    def views(self) -> tuple[ColumnView, ...]:  # type: ignore[override]
+    def views(self) -> tuple[RowView, ...]:  # type: ignore[override]
         """The conversion to 0/1 rows for sets."""
         return () if self.weighted else (present,)
 

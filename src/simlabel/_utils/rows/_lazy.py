@@ -15,7 +15,7 @@ from simlabel._utils.rows._containers import Index, Stack, blocks, n_rows, piece
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows, check_finite
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 class Sliced(Protocol):
@@ -69,13 +69,13 @@ class LazyRows:
         """Yield the blocks in which the rows are stored, or best read."""
         raise NotImplementedError
 
-    def map_async(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
+    def map_async(self, each: Callable[..., _Result], *companions: Sliced) -> Callable[[], list[_Result]]:
         """Start to apply a function to every block and its companions; call the result for the results."""
         raise NotImplementedError
 
     def folded(
-        self, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
-    ) -> Result:
+        self, each: Callable[..., _Result], merge: Callable[[_Result, _Result], _Result], *companions: Sliced
+    ) -> _Result:
         """Apply a function to every block and its companions, and merge the results."""
         raise NotImplementedError
 
@@ -167,17 +167,17 @@ class DiskRows(LazyRows):
         size = max(1, min(limits().piece_rows, 2 * limits().read_bytes // max(1, width)))
         return blocks(len(self), size)
 
-    def map_async(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
+    def map_async(self, each: Callable[..., _Result], *companions: Sliced) -> Callable[[], list[_Result]]:
         """Return a function that processes one block after the other."""
         return lambda: list(self._applied(each, companions))
 
     def folded(
-        self, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
-    ) -> Result:
+        self, each: Callable[..., _Result], merge: Callable[[_Result, _Result], _Result], *companions: Sliced
+    ) -> _Result:
         """Process one block after the other, and merge each result at once."""
         return reduce(merge, self._applied(each, companions))
 
-    def _applied(self, each: Callable[..., Result], companions: Sequence[Sliced]) -> Iterator[Result]:
+    def _applied(self, each: Callable[..., _Result], companions: Sequence[Sliced]) -> Iterator[_Result]:
         return (each(self[part], *(other[part] for other in companions)) for part in self.cuts())
 
 
@@ -208,7 +208,7 @@ def is_remote(X: Rows) -> bool:
     return is_lazy(X) and any(getattr(piece, "remote", False) for piece in pieces(X))
 
 
-def by_parts(X: Rows, each: Callable[..., Result], *companions: Sliced) -> list[Result]:
+def by_parts(X: Rows, each: Callable[..., _Result], *companions: Sliced) -> list[_Result]:
     """Apply a function to blocks of the rows and of their companions, on the machine of the rows.
 
     Rows in memory are one block.
@@ -222,13 +222,13 @@ def by_parts(X: Rows, each: Callable[..., Result], *companions: Sliced) -> list[
     return [result for results in started for result in results()]
 
 
-def _apply(each: Callable[..., Result], piece: Rows, others: Sequence[Any]) -> list[Result]:
+def _apply(each: Callable[..., _Result], piece: Rows, others: Sequence[Any]) -> list[_Result]:
     return [each(piece, *others)]
 
 
 def fold(
-    X: Rows, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
-) -> Result:
+    X: Rows, each: Callable[..., _Result], merge: Callable[[_Result, _Result], _Result], *companions: Sliced
+) -> _Result:
     """Apply a function to blocks of the rows and of their companions, on their machine, and merge.
 
     Examples
