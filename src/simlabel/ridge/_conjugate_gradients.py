@@ -56,7 +56,7 @@ class SimilarityProducts:
             merged = merge_equal_columns(Z)
             alone = unshared_column_squares(Z, merged)
             self.own = alone if own is None else own + alone
-            shared = sp.csr_array(Z[:, merged.kept] * np.sqrt(merged.copies))
+            shared = sp.csr_array(Z[:, merged.representatives] * np.sqrt(merged.copies))
             Z = shared if shared.shape[1] else sp.csr_array((Z.shape[0], 1))
         self.shape, self.rows, self.columns = Z.shape, Z, sp.csr_array(Z.T) if sp.issparse(Z) else Z.T
 

@@ -259,12 +259,14 @@ def make_plan(
             "a Python function computes the similarities: one thread, since only one can run Python"
         )
         references = min(references, max(1, limit.function_block_pairs // queries))
-    threads = _fitting_threads(threads, size.block(1, limit.min_thread_work), memory_mib, reasons)
+    if threads > 1:
+        threads = _fitting_threads(threads, size.block(1, limit.min_thread_work), memory_mib, reasons)
     queries, references = size.fitting(queries, references, budget // threads)
-    blocks, sums = threads * size.rows(queries, references), size.sums_of(n_queries)
-    max_parts = max(1, (budget - blocks) // max(1, sums))
-    queries, parts = _split_blocks(n_queries, n_references, queries, references, threads, max_parts)
-    threads = min(threads, max(1, -(-n_queries // queries) * parts))
+    parts, sums = 1, size.sums_of(n_queries)
+    if threads > 1:
+        max_parts = max(1, (budget - threads * size.rows(queries, references)) // max(1, sums))
+        queries, parts = _split_blocks(n_queries, n_references, queries, references, threads, max_parts)
+        threads = min(threads, max(1, -(-n_queries // queries) * parts))
     memory = threads * size.block(queries, references)
     if parts > 1:  # the sums of parts are stored until all are merged
         memory = threads * size.rows(queries, references) + parts * sums
@@ -383,8 +385,6 @@ def _split_blocks(
     n_queries: int, n_references: int, queries: int, references: int, threads: int, max_parts: int
 ) -> tuple[int, int]:
     """Return even blocks of queries, a multiple of the threads; with few queries, parts of references."""
-    if threads == 1:
-        return queries, 1
     rounds = -(-n_queries // (queries * threads))
     even = max(1, -(-n_queries // (max(1, rounds) * threads)))
     if even >= min(limits().min_block_queries, queries) or n_references <= references or max_parts == 1:
