@@ -19,7 +19,7 @@ _MOST_LABELS = 20
 
 
 @command
-def datasets(
+def datasets_command(
     source: Annotated[
         str | None,
         typer.Argument(
@@ -94,7 +94,7 @@ def _describe(data: Dataset, json: bool) -> None:
 
 
 @command
-def columns(
+def columns_command(
     data: Annotated[Path, typer.Argument(help="A table: CSV or TSV, JSON, JSON lines, Parquet, xlsx.")],
     *,
     reading: options.FileReading,

@@ -7,7 +7,7 @@ from simlabel.cli._console import command
 
 
 @command
-def evaluate(
+def evaluate_command(
     model: options.ModelArgument,
     data: options.LabeledDataArgument,
     *,

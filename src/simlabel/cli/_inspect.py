@@ -53,7 +53,7 @@ def _cell_text(value: object) -> str:
 
 
 @command
-def explain(
+def explain_command(
     model: options.ModelArgument,
     data: options.RowsArgument,
     *,
@@ -159,7 +159,7 @@ def _find_rows(
 
 
 @command
-def suggest(
+def suggest_command(
     model: options.ModelArgument,
     data: options.RowsArgument,
     *,
@@ -185,7 +185,7 @@ def suggest(
 
 
 @command
-def suspicious(
+def suspicious_command(
     model: options.ModelArgument,
     *,
     top: Annotated[int, typer.Option(min=1, help="Number of labels to list.")] = 100,

@@ -35,7 +35,7 @@ from simlabel.model import Outputs
 from simlabel.model.inspection import Explanation
 from simlabel.tables import TableEncoder, label_sets, separator_for, split, tagged_rows
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class FittedModel:
         chosen = [classes[name] for name in labels] or None
         return self.call(partial(self.estimator.explain, top=top, labels=chosen), X)
 
-    def call(self, method: Callable[[Rows], Result], X: Rows) -> Result:
+    def call(self, method: Callable[[Rows], _Result], X: Rows) -> _Result:
         """Call a method of the estimator with rows from a `RowSource`."""
         with warnings.catch_warnings():
             # the columns were matched by name when the file was read

@@ -105,7 +105,7 @@ class TableRows:
         self._first = next(self._chunks)
         _report_notes(self._chunks)
         if reading.label_column is not None or own_labels:
-            check_rows(len(self._first), path)
+            check_has_rows(len(self._first), path)
         self.label_source = LabelSource.find(path, [*map(str, self._first)], reading, own_labels, empty)
         self._encoder = encoder
         self._ignored = [name for name in ignored if name not in encoder.names_]
@@ -319,12 +319,12 @@ def taken(X: Rows, rows: list[int]) -> Rows:
 def all_rows(source: RowSource, path: object) -> Rows:
     """Return all rows at once; a file without rows is an error."""
     parts = list(source.blocks())
-    check_rows(len(parts), path)
+    check_has_rows(len(parts), path)
     source.report()
     return stack_rows(parts)
 
 
-def check_rows(count: int, path: object) -> None:
+def check_has_rows(count: int, path: object) -> None:
     """Check that a file has rows."""
     if not count:
         raise typer.BadParameter(f"{path} has no rows: give a file with rows below the column names.")

@@ -12,7 +12,7 @@ from simlabel.cli._console import command, say
 
 
 @command
-def serve(
+def serve_command(
     desk: Annotated[
         Path, typer.Argument(help="Folder of the server's data, created if it does not exist; or a backup.")
     ],
@@ -73,14 +73,14 @@ def serve(
     )
     if table is not None:
         try:
-            server.check_table(table, imported)
+            server.check_import(table, imported)
         except server.ServerError as error:
             raise typer.BadParameter(f"--import {table}: {error}") from None
     server.serve(desk, show_address, host, port, accept_above, table, imported, log, say, behind_proxy)
 
 
 @command
-def backup(
+def backup_command(
     desk: Annotated[Path, typer.Argument(help="Folder of the server's data.", exists=True)],
     file: Annotated[Path, typer.Argument(help="File to write; `simlabel serve FILE` opens it.")],
 ) -> None:

@@ -28,14 +28,14 @@ from simlabel.datasets._errors import DatasetError, check_regular, quote
 from simlabel.datasets._format import NAMES, Format, split_names
 from simlabel.datasets._text import numbered_lines
 
-Labels = int | str | PathLike[str] | Sequence[str] | None
+LabelOption = int | str | PathLike[str] | Sequence[str] | None
 
 _MEKA_COUNT = re.compile(r"(?:^|[\s:])-C\s+(-?\d{1,9})(?=\s|$)", re.IGNORECASE)
 _IMPLIED_ALWAYS = 1 << 22  # cells that a small file may imply without writing them
 
 
 def read_arff(
-    path: Path, *, labels: Labels = None, missing: Missing = "error", max_gib: float | None = None
+    path: Path, *, labels: LabelOption = None, missing: Missing = "error", max_gib: float | None = None
 ) -> Dataset:
     """Read an ARFF file.
 
@@ -149,7 +149,7 @@ class _ArffRows:
         return DatasetError(f"expected {expected}, found {quote(self._text)}", self._path, self._line)
 
 
-def _label_positions(header: Header, path: Path, labels: Labels) -> list[int]:
+def _label_positions(header: Header, path: Path, labels: LabelOption) -> list[int]:
     """Return the positions of the attributes that are labels, in the order of the file."""
     n_attributes = len(header.attributes)
     if labels is None:
@@ -235,7 +235,7 @@ def read_label_names(path: Path) -> dict[str, int]:
     return names
 
 
-def _parse_labels(text: str) -> Labels:
+def _parse_labels(text: str) -> LabelOption:
     """Parse a number, the path of an XML file, or names."""
     if re.fullmatch(r"-?\d+", text):
         return int(text)

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from simlabel._utils.validation import Rows, check_sparse
 from simlabel.datasets._errors import DatasetError, quote
 
-Split = npt.NDArray[np.int8]
+PartCodes = npt.NDArray[np.int8]
 
 TRAIN, DEVELOPMENT, TEST = 0, 1, 2
 # the names of parts in the names of files
@@ -105,7 +105,7 @@ class Dataset:
     Y: sp.csr_array
     label_names: Sequence[str]
     feature_names: Sequence[str]
-    split: Split | None = None
+    split: PartCodes | None = None
     n_attributes: int = -1
     source: str = ""
 

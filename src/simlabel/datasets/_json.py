@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._reading import RawCell, Record, TableChunks, as_cell
+from simlabel.datasets._reading import NumberedCells, RawCell, TableChunks, as_cell
 from simlabel.datasets._text import find_encoding, text_lines
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -70,7 +70,7 @@ def _frames(reading: TableChunks, entries: Callable[[], Iterator[Entry]]) -> Ite
         raise DatasetError(first[1] if isinstance(first[1], str) else what, reading.path, first[0])
     names = reading.named(found)
 
-    def rows() -> Iterator[Record]:
+    def rows() -> Iterator[NumberedCells]:
         for number, entry in entries():
             if isinstance(entry, str):
                 reading.skip(number, entry)

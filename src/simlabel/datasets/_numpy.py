@@ -27,7 +27,7 @@ from simlabel.datasets._dataset import (
     Dataset,
     LabelColumns,
     NumberedNames,
-    Split,
+    PartCodes,
     label_matrix,
     set_name,
     split_labels,
@@ -37,7 +37,7 @@ from simlabel.datasets._format import FeatureChunks, Format
 from simlabel.datasets._table import read_table
 from simlabel.datasets._text import numbered_lines
 
-Labels = tuple[sp.csr_array, Sequence[str]]
+NamedLabels = tuple[sp.csr_array, Sequence[str]]
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, TypeError, SyntaxError, KeyError)
 _UNSUPPORTED = (MemoryError, NotImplementedError, RuntimeError, OverflowError)
@@ -125,7 +125,7 @@ class _Archive:
         X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
         return X, self._names("feature_names", X.shape[1])
 
-    def labels(self) -> Labels:
+    def labels(self) -> NamedLabels:
         """Read Y and the names of its columns."""
         Y = self._matrix("Y")
         return _check_labels(Y, self._path), self._names("label_names", Y.shape[1])
@@ -139,7 +139,7 @@ class _Archive:
             raise self._error(f"{count} {key}, found {len(names)}")
         return tuple(names.tolist())
 
-    def split(self, n_rows: int) -> Split | None:
+    def split(self, n_rows: int) -> PartCodes | None:
         """Read the parts of the rows, if the archive has them."""
         if "split" not in self._file:
             return None
@@ -274,7 +274,7 @@ def _find_labels(folder: Path, array: Path | None = None) -> Path:
     return found[0]
 
 
-def _read_labels(file: Path, separator: str, max_gib: float | None) -> Labels:
+def _read_labels(file: Path, separator: str, max_gib: float | None) -> NamedLabels:
     """Read the labels of rows from a matrix, a text file with a row on each line, or a table."""
     if file.suffix == ".npz":
         with _opened(file, max_gib) as archive:

@@ -30,7 +30,7 @@ from simlabel.model.inspection import (
     explain,
     loo_evidence,
     novelty,
-    suggest,
+    suggest_rows,
     suspicious_labels,
     titles_of,
     uncertainty,
@@ -211,7 +211,7 @@ class InspectionMixin(FittedClassifier):
 
         Parameters
         ----------
-        least : float
+        min_similarity : float
             Smallest similarity that counts as almost equal; the similarity of an instance to itself is 1.
 
         Returns
@@ -318,6 +318,6 @@ class InspectionMixin(FittedClassifier):
         scorer = model.scorer
         references = scorer.references
         known = take_rows(references.X, evenly_spaced_rows(references.order, limits().compared_rows))
-        picked = suggest(doubt, model.normalized(X), known, scorer.stages, n)
+        picked = suggest_rows(doubt, model.normalized(X), known, scorer.stages, n)
         self.__dict__.setdefault("_suggested", set()).update(row_bytes(take_rows(X, picked)))
         return picked

@@ -83,8 +83,8 @@ def _parsed(table: str) -> dict[str, dict[str, PaperValue | None]]:
 PUBLISHED = {name: _parsed(table) for name, table in _TABLES.items()}
 
 
-Table = Mapping[str, Mapping[str, PaperValue]]  # algorithm -> criterion -> value
-_Test = Callable[[Table, Sequence[str]], tuple[bool | None, str]]
+ResultTable = Mapping[str, Mapping[str, PaperValue]]  # algorithm -> criterion -> value
+_Test = Callable[[ResultTable, Sequence[str]], tuple[bool | None, str]]
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Claim:
         return {True: "holds", False: "does not hold", None: "cannot be judged"}[self.holds]
 
 
-def check_claims(name: str, table: Table) -> list[Claim]:
+def check_claims(name: str, table: ResultTable) -> list[Claim]:
     """Judge the claims about a data set by the values of SML and of the baselines in a table.
 
     Examples
@@ -131,7 +131,7 @@ def check_claims(name: str, table: Table) -> list[Claim]:
     return claims
 
 
-def _best_on(criteria: Sequence[str], table: Table, baselines: Sequence[str]) -> tuple[bool, str]:
+def _best_on(criteria: Sequence[str], table: ResultTable, baselines: Sequence[str]) -> tuple[bool, str]:
     lost = []
     for criterion in criteria:
         own = round(table["SML"][criterion].mean, _DIGITS)
@@ -147,7 +147,7 @@ def _best_on(criteria: Sequence[str], table: Table, baselines: Sequence[str]) ->
 
 
 def _smaller_spread(
-    criteria: Sequence[str], every: bool, table: Table, baselines: Sequence[str]
+    criteria: Sequence[str], every: bool, table: ResultTable, baselines: Sequence[str]
 ) -> tuple[bool, str]:
     won, against = 0, []
     for criterion, baseline in product(criteria, baselines):
@@ -162,7 +162,7 @@ def _smaller_spread(
     return (not against if every else won > n / 2), because
 
 
-def _behind_on_coverage(table: Table, baselines: Sequence[str]) -> tuple[bool | None, str]:
+def _behind_on_coverage(table: ResultTable, baselines: Sequence[str]) -> tuple[bool | None, str]:
     present = [name for name in ("ML-kNN", "BoosTexter") if name in baselines]
     if not present:
         return None, "neither ML-kNN nor BoosTexter was run"
@@ -199,7 +199,7 @@ _CLAIMS: dict[str, list[tuple[str, _Test]]] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ReproducedRow:
     """One criterion of one algorithm; `agrees` is None if the paper has no value."""
 
     algorithm: str
@@ -222,7 +222,7 @@ class Reproduction:
     data: Dataset
     comparison: Comparison
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ReproducedRow]:
         """Return all values, algorithm by algorithm."""
         rows = []
         for name in self.comparison.algorithms(self.data.name):
@@ -233,7 +233,7 @@ class Reproduction:
                 published = table.get(criterion)
                 measured = PaperValue(series.mean(criterion), series.std(criterion))
                 agrees = None if published is None else published.agrees(measured.mean)
-                rows.append(Row(title, criterion, published, measured, agrees))
+                rows.append(ReproducedRow(title, criterion, published, measured, agrees))
         return rows
 
     def claims(self) -> list[Claim]:

@@ -25,7 +25,7 @@ from simlabel.sums import Engine, Job, MatrixReducer, Prepared, ReduceCall
 _JITTER = 1e-8  # of the largest similarity, so that equal inducing rows do no harm
 
 
-class Features(Protocol):
+class FeatureMap(Protocol):
     """A map from rows to features whose inner products are the similarities."""
 
     @property
@@ -101,7 +101,7 @@ class GramSums:
 class SumGram:
     """Task: compute the sums over some rows, block by block."""
 
-    features: Features
+    features: FeatureMap
 
     def __call__(self, X: Rows, targets: Rows, weights: FloatArray) -> GramSums:
         m = self.features.width
@@ -119,7 +119,7 @@ class SumGram:
 class LeaveOut:
     """Task: compute leave-one-out scores of some rows, given the solution for all."""
 
-    features: Features
+    features: FeatureMap
     factor: FloatArray
     for_targets: FloatArray
     for_one: FloatArray
@@ -158,7 +158,7 @@ class LeaveOut:
 
 
 def feature_solution(
-    features: Features,
+    features: FeatureMap,
     X: Rows,
     targets: Rows,
     weights: FloatArray,

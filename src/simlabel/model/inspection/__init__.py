@@ -4,7 +4,7 @@ from simlabel.model.inspection._data_values import data_values
 from simlabel.model.inspection._decisions import compare_with_rate, legend, turning_point
 from simlabel.model.inspection._duplicates import (
     contradicting_duplicates,
-    row_keys,
+    rounded_row_keys,
     warn_about_duplicates,
     warn_about_leakage,
 )
@@ -18,8 +18,8 @@ from simlabel.model.inspection._label_errors import (
     loo_quality,
     suspicious_labels,
 )
-from simlabel.model.inspection._new_rows import novelty, suggest, uncertainty
-from simlabel.model.inspection._sentences import ExplanationText, explanation_texts, headline
+from simlabel.model.inspection._new_rows import novelty, suggest_rows, uncertainty
+from simlabel.model.inspection._sentences import ExplanationText, explanation_texts
 from simlabel.model.inspection._terms import Neighbors, Terms
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "explain",
     "Explanation",
     "GivenLabels",
-    "headline",
     "loo_evidence",
     "loo_quality",
     "LooQuality",
@@ -40,9 +39,9 @@ __all__ = [
     "Neighbors",
     "novelty",
     "rbf_contributions",
-    "row_keys",
+    "rounded_row_keys",
     "shared_words",
-    "suggest",
+    "suggest_rows",
     "suspicious_labels",
     "Terms",
     "titles_of",

@@ -47,7 +47,7 @@ def uncertainty(probabilities: FloatArray) -> FloatArray:
     return np.asarray(np.round(entropy.mean(axis=1), 9))
 
 
-def suggest(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) -> IntArray:
+def suggest_rows(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) -> IntArray:
     """Pick instances one by one: each would reduce the remaining uncertainty most.
 
     Similarities are taken as the covariances of a Gaussian process. Labeling x reduces the variance at

@@ -28,7 +28,7 @@ from simlabel.sums import Chunk, Ids, next_free_id
 CHUNK_PARTS = ("X", "Y", "weights", "ids", "raw", "groups", "unknown")
 
 
-class Form(NamedTuple):
+class DeclaredRows(NamedTuple):
     """The kind of rows, and the number of their columns; None for objects."""
 
     kind: str
@@ -113,19 +113,19 @@ class StoredChunk(Chunk):
     def __len__(self) -> int:
         return int(self._state["n"])
 
-    def _form(self, part: str) -> Form:
+    def _form(self, part: str) -> DeclaredRows:
         """Return the form that is declared of rows."""
         state, arrays = self._state[part], self.context.reader.arrays
         kind = state["is"]
         if kind == "texts" and (part == "X") == (self.context.n_cells is None):
-            return Form(kind)
+            return DeclaredRows(kind)
         dtype, shape = arrays.entry(state["name"] if kind == "array" else state["data"]["name"])
         shape = shape if kind == "array" else tuple(state["shape"])
         if len(shape) != 2 or shape[0] != len(self) or type(shape[1]) is not int or dtype.kind != "f":
             raise ModelFileError(
                 f"{part} of a chunk has {dtype} of shape {shape}, which is not {len(self)} rows."
             )
-        return Form(kind, shape[1])
+        return DeclaredRows(kind, shape[1])
 
     def _decode(self, part: str) -> Any:
         return self.context.reader.decode(self._state[part])
@@ -140,7 +140,7 @@ class StoredChunk(Chunk):
         """Features as they were given, or None."""
         return None if self.raw_form is None else self._rows("raw", self.raw_form)
 
-    def _rows(self, part: str, form: Form) -> Rows:
+    def _rows(self, part: str, form: DeclaredRows) -> Rows:
         if form.kind == "array":
             return self.context.reader.arrays.rows(self._state[part]["name"])
         rows, n_cells = self._decode(part), self.context.n_cells
