@@ -9,21 +9,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from league.ablation import Ablated
-from league.chains import ChainEnsemble
-from league.iblr import IBLRML
-from league.packages import CatBoost, Omikuji, XGBoost
-from league.preparing import AsFrame, Dense, ScaledColumns, Words
-from league.rakel import RAkEL
+from league.literature import IBLRML, ChainEnsemble, RAkEL
+from league.packages import CatBoost, Omikuji, boomer, lightgbm, xgboost
 from league.searched import Searched
 from simlabel._utils.text import one_line
 from simlabel.baselines import ADTBoostMH, BoosTexter, LabelPowerset, MLkNN, RankSVM
@@ -33,7 +33,7 @@ from simlabel.experiments import Algorithm
 
 _MANY = 100  # labels
 _INSTALL = {
-    "mlrl": "pip install --no-deps mlrl-boomer mlrl-common mlrl-util (newer versions than it asks for work)"
+    "mlrl": "pip install --no-deps mlrl-boomer mlrl-common mlrl-util (newer versions than required work)"
 }
 _IMPORTED = {"mlrl": "mlrl.boosting"}  # the module that a package is imported by, where it has another name
 _WIDE, _LONG = 300, 7000  # columns and rows up to which Tagger gets a matrix as a table
@@ -52,13 +52,13 @@ class Method:
     make : callable
         Returns the estimator for a seed.
     grid : sequence of dict
-        What is searched on the training rows; None for methods that choose by themselves.
+        Candidates of the search on the training rows; None for methods with their own search.
     before : "scaled", "dense" or None
-        Preprocessing of matrices.
+        What it needs: dense columns scaled to unit variance, or dense rows.
     package : str or None
-        What must be installed.
+        Required package.
     for_tables, for_many : bool
-        Whether it is evaluated on raw tables (by their words), and only where labels are many.
+        Whether it is evaluated on raw tables (by TF-IDF weights), and only on sets with many labels.
     sparse_labels : bool
     """
 
@@ -95,20 +95,43 @@ class Method:
 
     def algorithm(self, data: Dataset, seed: int = 0) -> Algorithm:
         """Return the estimator for a data set, with its preprocessing and search."""
-        estimator, table = self.make(seed), isinstance(data.X, pd.DataFrame)
-        if self.name == "tagger":
-            return Algorithm(self.name, self.title, estimator if table else AsFrame(estimator), True)
-        first = Words() if table else {"scaled": ScaledColumns(), "dense": Dense(), None: None}[self.before]
-        steps = [] if first is None else [("first", first)]
-        if table and self.before == "dense":
-            steps.append(("dense", Dense()))
-        whole = Pipeline([*steps, ("method", estimator)]) if steps else estimator
+        estimator, first = self.make(seed), self._preprocessing(data)
+        whole = Pipeline([("first", first), ("method", estimator)]) if first is not None else estimator
         if self.grid is None:
             return Algorithm(self.name, self.title, whole, self.sparse_labels)
-        prefix = "method__" if steps else ""
+        prefix = "method__" if first is not None else ""
         grid = [{f"{prefix}{key}": value for key, value in one.items()} for one in self.grid]
         searched = Searched(whole, grid, sparse_labels=self.sparse_labels, seed=seed)
         return Algorithm(self.name, self.title, searched, True)
+
+    def _preprocessing(self, data: Dataset) -> Any:
+        """Return a transformer, or None: TF-IDF of tables, scaled columns, dense rows, frames for Tagger."""
+        dense = FunctionTransformer(_to_dense, accept_sparse=True)
+        if isinstance(data.X, pd.DataFrame):
+            if self.name == "tagger":
+                return None
+            words = make_pipeline(
+                FunctionTransformer(_texts), TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+            )
+            return make_pipeline(words, dense) if self.before == "dense" else words
+        if self.name == "tagger":
+            return FunctionTransformer(_to_frame)
+        if sp.issparse(data.X):
+            return dense if self.before == "dense" else None
+        return StandardScaler() if self.before == "scaled" else None
+
+
+def _to_dense(X: Any) -> Any:
+    return X.toarray()
+
+
+def _to_frame(X: Any) -> pd.DataFrame:
+    return pd.DataFrame(np.asarray(X), columns=[f"x{k}" for k in range(X.shape[1])])
+
+
+def _texts(frame: pd.DataFrame) -> list[str]:
+    """Return all cells of each row as one text."""
+    return [" ".join(cells) for cells in frame.fillna("").astype(str).itertuples(index=False)]
 
 
 @functools.cache
@@ -134,13 +157,15 @@ def _strengths(key: str, *values: float) -> Grid:
     return [{key: value} for value in values]
 
 
+_FOREST = [{}, {"min_samples_leaf": 3}, {"max_features": 0.33}]
+_VOTES = [{"estimator__C": 0.1}, {"estimator__C": 0.1, "soft": True}, {"estimator__C": 1.0, "soft": True}]
 _OURS = [
     Method(
         "autosml",
         "AutoSML",
         "chooses among configurations by leave-one-out",
         lambda seed: AutoSMLClassifier(random_state=seed, n_jobs=1),
-        None,
+        grid=None,
         sparse_labels=True,
     ),
     Method(
@@ -148,7 +173,7 @@ _OURS = [
         "SML",
         "the paper's method, gamma by its search",
         lambda seed: SMLClassifier(random_state=seed, n_jobs=1),
-        None,
+        grid=None,
         sparse_labels=True,
     ),
     Method(
@@ -156,7 +181,7 @@ _OURS = [
         "Tagger",
         "raw tables; of matrices, the columns as numbers",
         lambda seed: Tagger(random_state=seed, n_jobs=1),
-        None,
+        grid=None,
         sparse_labels=True,
     ),
 ]
@@ -202,14 +227,14 @@ _SKLEARN = [
         "RandomForest",
         f"{_TREES} trees; leaves of 1 or 3 rows, or a third of the columns",
         lambda seed: RandomForestClassifier(_TREES, random_state=seed, n_jobs=1),
-        [{}, {"min_samples_leaf": 3}, {"max_features": 0.33}],
+        _FOREST,
     ),
     Method(
         "et",
         "ExtraTrees",
         f"{_TREES} trees; the same",
         lambda seed: ExtraTreesClassifier(_TREES, random_state=seed, n_jobs=1),
-        [{}, {"min_samples_leaf": 3}, {"max_features": 0.33}],
+        _FOREST,
     ),
     Method(
         "hgb",
@@ -256,7 +281,7 @@ _LITERATURE = [
         "RAkEL",
         "sets of 3 labels, twice as many as labels; logistic regressions, hard or soft votes; C of 0.1 or 1",
         lambda seed: RAkEL(_logistic(), random_state=seed),
-        [{"estimator__C": 0.1}, {"estimator__C": 0.1, "soft": True}, {"estimator__C": 1.0, "soft": True}],
+        _VOTES,
         "scaled",
     ),
     Method(
@@ -280,7 +305,7 @@ _PACKAGES = [
         "lightgbm",
         "LightGBM",
         "one per label; 31 leaves, or 15 and half the rate",
-        lambda seed: OneVsRestClassifier(_lightgbm(seed)),
+        lambda seed: OneVsRestClassifier(lightgbm(seed)),
         [{}, {"estimator__num_leaves": 15, "estimator__learning_rate": 0.05}],
         package="lightgbm",
     ),
@@ -298,7 +323,7 @@ _PACKAGES = [
         "xgboost",
         "XGBoost",
         "trees with all labels in a leaf (multi_output_tree), 100 rounds; depth 4 or 6",
-        lambda seed: XGBoost(random_state=seed),
+        xgboost,
         [{}, {"max_depth": 6}],
         package="xgboost",
     ),
@@ -306,7 +331,7 @@ _PACKAGES = [
         "boomer",
         "BOOMER",
         "gradient boosted rules; shrinkage 0.3 or 0.1",
-        lambda seed: _boomer(seed),
+        boomer,
         [{}, {"shrinkage": 0.1}],
         package="mlrl",
         for_tables=False,
@@ -322,18 +347,6 @@ _PACKAGES = [
         sparse_labels=True,
     ),
 ]
-
-
-def _lightgbm(seed: int) -> Any:
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(n_jobs=1, random_state=seed, verbose=-1, deterministic=True, force_row_wise=True)
-
-
-def _boomer(seed: int) -> Any:
-    from mlrl.boosting import BoomerClassifier
-
-    return BoomerClassifier(random_state=seed + 1)  # it counts from 1
 
 
 #: all methods by name

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.request import Request
@@ -12,7 +13,6 @@ import sklearn.datasets._openml as sklearn_openml
 
 from openml_answers import ARFF, OpenML
 from simlabel.datasets import OPENML, DatasetError, OpenMLSet, load_dataset
-from simlabel.datasets import _load as load_module
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def openml(monkeypatch, tmp_path):
     monkeypatch.setattr(sklearn_openml, "urlopen", urlopen)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "cache"))
     monkeypatch.delenv("SIMLABEL_DATA", raising=False)
-    monkeypatch.setattr(load_module, "river_file", lambda name: None)
+    monkeypatch.setitem(sys.modules, "river", None)
     monkeypatch.setitem(OPENML, "yeast", OpenMLSet(7, 3, 2, 2))
     yield state
     server.shutdown()

@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from simlabel import SMLClassifier, load
 from simlabel._utils.kernels import sparse_times_dense
-from simlabel._utils.limits import changed_limits
 from simlabel.ridge import (
     LinearRidge,
     RetuneWarning,
@@ -37,10 +36,15 @@ def rows(rng, n=N, p=P):
     return X, (rng.random((n, 4)) < 0.3).astype(int)
 
 
-def beyond(n_columns=0, **changes):
+@pytest.fixture(scope="session")
+def beyond(changed_limits):
     """Allow no matrix of the references, and a Gram matrix of at most so many columns."""
-    changes = {"sketched_columns": 6, "iterated_bytes": 8 * N * 6, "factor_bytes": 0} | changes
-    return changed_limits(exact_bytes=24 * n_columns**2, **changes)
+
+    def change(n_columns=0, **changes):
+        changes = {"sketched_columns": 6, "iterated_bytes": 8 * N * 6, "factor_bytes": 0} | changes
+        return changed_limits(exact_bytes=24 * n_columns**2, **changes)
+
+    return change
 
 
 def model(similarity=None, **kwargs):
@@ -73,7 +77,7 @@ def without_fold(ridge, Z, fold, left):
     size=st.sampled_from([1e-12, 1.0, 1e12]),
 )
 @settings(max_examples=5)
-def test_equals_the_closed_form(similarity, few_columns, seed, sparse, weighted, penalty, size):
+def test_equals_the_closed_form(similarity, few_columns, seed, sparse, weighted, penalty, size, beyond):
     rng = np.random.default_rng(seed)
     X, Y = rows(rng)
     if isinstance(similarity, Linear):  # the same problem in other units
@@ -107,7 +111,9 @@ def test_equals_the_closed_form(similarity, few_columns, seed, sparse, weighted,
     tile_side=st.sampled_from([7, 35, 70, 100]),
 )
 @settings(max_examples=5)
-def test_factor_gives_exact_leave_one_out(similarity, grouped, seed, weighted, penalty, size, tile_side):
+def test_factor_gives_exact_leave_one_out(
+    similarity, grouped, seed, weighted, penalty, size, tile_side, beyond
+):
     rng = np.random.default_rng(seed)
     X, Y = rows(rng)
     if isinstance(similarity, Linear):  # the same problem in other units
@@ -127,7 +133,7 @@ def test_factor_gives_exact_leave_one_out(similarity, grouped, seed, weighted, p
     assert found.residual <= TOLERANCE
 
 
-def test_iteration_if_the_penalty_is_too_small_for_single_precision(rng):
+def test_iteration_if_the_penalty_is_too_small_for_single_precision(rng, beyond):
     X, Y = rows(rng)
     X = sp.csr_array(X)
     with beyond(factor_bytes=2 * N**2), warnings.catch_warnings():
@@ -146,7 +152,7 @@ def test_many_rows_with_few_labels_are_not_worth_a_factor():
     assert not factorization_pays(40_000, 10_000)  # it would not fit
 
 
-def test_groups_are_left_out_whole(rng):
+def test_groups_are_left_out_whole(rng, beyond):
     X, Y = rows(rng)
     groups, weights = rng.integers(100, 112, N), rng.integers(1, 4, N).astype(float)
     with beyond():
@@ -164,7 +170,7 @@ def test_groups_are_left_out_whole(rng):
 @pytest.mark.parametrize("n_columns", [P + 1, 0])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: X.astype(np.float32)])
 @pytest.mark.parametrize("inducing", ["auto", None])
-def test_model_equals_the_closed_form(rng, kind, n_columns, inducing):
+def test_model_equals_the_closed_form(rng, kind, n_columns, inducing, beyond):
     X, Y = rows(rng)
     exact = model().fit(X, Y)
     with beyond(n_columns):
@@ -176,7 +182,7 @@ def test_model_equals_the_closed_form(rng, kind, n_columns, inducing):
     np.testing.assert_allclose(far.label_weights(Q), exact.label_weights(Q), atol=atol)
 
 
-def test_products_of_few_features_too(rng):
+def test_products_of_few_features_too(rng, beyond):
     X, Y = rows(rng, p=5)
     exact = model(Quadratic()).fit(X, Y)
     with beyond(21):
@@ -188,14 +194,14 @@ def test_products_of_few_features_too(rng):
 @pytest.mark.parametrize(
     ("similarity", "inducing"), [(RBF(1.0), "auto"), (Quadratic(), "auto"), (Cosine(), 9)], ids=repr
 )
-def test_inducing_rows_for_other_similarities(rng, similarity, inducing):
+def test_inducing_rows_for_other_similarities(rng, similarity, inducing, beyond):
     X, Y = rows(rng)
     with beyond(inducing_rows=9):
         assert len(solved(model(similarity, inducing=inducing).fit(X, Y)).used) == 9
 
 
 @pytest.mark.parametrize("mixing", [False, True])
-def test_change_equals_a_new_solution_from_a_nearby_start(rng, monkeypatch, mixing):
+def test_change_equals_a_new_solution_from_a_nearby_start(rng, monkeypatch, mixing, beyond):
     X, Y = rows(rng)
     columns = []
     plain = _conjugate_gradients.RidgeSystem.solve
@@ -221,7 +227,7 @@ def test_change_equals_a_new_solution_from_a_nearby_start(rng, monkeypatch, mixi
 
 
 @pytest.mark.parametrize("mixing", [False, True])
-def test_change_of_one_row_is_solved_in_few_columns(rng, monkeypatch, mixing):
+def test_change_of_one_row_is_solved_in_few_columns(rng, monkeypatch, mixing, beyond):
     """The residuals of all labels lie in the directions of the row and of the mean."""
     X, _ = rows(rng)
     Y, width, columns = (rng.random((N, 12)) < 0.3).astype(int), [], []
@@ -249,7 +255,7 @@ def test_change_of_one_row_is_solved_in_few_columns(rng, monkeypatch, mixing):
     assert columns[0] <= 3 < min(width)  # later ones have what the solution before has left over, too
 
 
-def test_new_labels(rng):
+def test_new_labels(rng, beyond):
     X, _ = rows(rng)
     y = [{"a"} if x[0] > 0 else {"b"} for x in X[:60]] + [{"a", "new"}] * 10
     with beyond():
@@ -260,7 +266,7 @@ def test_new_labels(rng):
     np.testing.assert_allclose(taught.label_weights(Q)[:, order], fresh.label_weights(Q), atol=1e-6)
 
 
-def test_residual_is_saved(rng, tmp_path):
+def test_residual_is_saved(rng, tmp_path, beyond):
     X, Y = rows(rng)
     with beyond():
         far = model().fit(X, Y)
@@ -270,7 +276,7 @@ def test_residual_is_saved(rng, tmp_path):
     np.testing.assert_array_equal(again.label_weights(X), far.label_weights(X))
 
 
-def test_convergence_warning(rng, monkeypatch):
+def test_convergence_warning(rng, monkeypatch, beyond):
     X, Y = rows(rng)
     monkeypatch.setattr(_conjugate_gradients, "_STEPS", 1)
     monkeypatch.setattr(_conjugate_gradients, "_ROUNDS", 1)
@@ -279,7 +285,7 @@ def test_convergence_warning(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("X", [np.zeros((12, 5)), np.ones((12, 5))], ids=["zero", "equal"])
-def test_rows_without_differences(X):
+def test_rows_without_differences(X, beyond):
     Y = np.eye(12, 3, dtype=int)
     with beyond():
         scores = model().fit(X, Y).label_weights(X)
@@ -309,7 +315,7 @@ def test_identical_columns_are_merged_and_columns_of_one_row_removed(seed):
     np.testing.assert_allclose(products.of_rows(some)(M[some]), Z[some] @ Z[some].T @ M[some], atol=1e-12)
 
 
-def test_identical_labels_have_one_direction(rng):
+def test_identical_labels_have_one_direction(rng, beyond):
     X, Y = rows(rng)
     Y = np.column_stack([Y, Y, 1 - Y])
     weights = np.ones(N)

@@ -11,7 +11,6 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.preprocessing import normalize
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load
-from simlabel._utils.limits import changed_limits
 from simlabel.ridge import LinearRidge, Ridge, linear_form
 from simlabel.similarities import RBF, Cosine, Linear, Polynomial
 
@@ -76,7 +75,7 @@ def test_group_is_left_out_with_its_own_words(seed):
 )
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=5)
-def test_factor_equals_the_closed_form(similarity, grouped, seed):
+def test_factor_equals_the_closed_form(similarity, grouped, seed, changed_limits):
     rng = np.random.default_rng(seed)
     texts, Y = random_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(int)
     groups = rng.integers(0, 15, 40) if grouped else None
@@ -88,7 +87,7 @@ def test_factor_equals_the_closed_form(similarity, grouped, seed):
 
 
 @pytest.mark.parametrize("similarity", [Cosine(), Polynomial(1, 2.0)], ids=repr)
-def test_iteration_leaves_out_folds_with_their_own_words(similarity):
+def test_iteration_leaves_out_folds_with_their_own_words(similarity, changed_limits):
     rng = np.random.default_rng(6)
     texts, Y = random_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(float)
     X = sp.csr_array(normalize(CountVectorizer().fit_transform(texts).astype(float)))

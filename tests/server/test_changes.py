@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import struct
 import time
@@ -96,6 +95,22 @@ def test_tag_is_not_restored_without_its_label(desk):
     did(desk, ADA, undo, removed)
     did(desk, BO, undo, cleared)
     assert [tag["label"] for tag in desk.item(item)["tags"]] == ["crime", "horror"]
+
+
+def test_deletion_is_not_repeated_for_a_label_with_new_tags(desk):
+    """Undo of the undo of a deletion: tags of the time in between would stay without their label."""
+    item = new_item(desk, "horror")
+    removed = did(desk, ADA, changes.delete_label, label_numbers(desk)["horror"])
+    back = did(desk, ADA, undo, removed)
+    other = new_item(desk, "horror")
+    with pytest.raises(Conflict, match="in use"):
+        did(desk, ADA, undo, back)
+    assert [desk.item(one)["tags"][0]["label"] for one in (item, other)] == ["horror", "horror"]
+    cleared = did(desk, BO, changes.set_tag, other, "horror", None)
+    did(desk, ADA, undo, back)
+    assert "horror" not in label_numbers(desk)
+    with pytest.raises(Conflict, match=r"label .* was deleted"):
+        did(desk, BO, undo, cleared)
 
 
 @pytest.mark.parametrize("kind", ["rename", "merge", "delete"])
@@ -268,9 +283,10 @@ def test_server_recovers_from_a_full_disk(desk):
     assert desk.forget(ADA, number, 60)["erased"]
 
 
-def test_store_that_becomes_read_only_is_reported(desk, monkeypatch):
+def test_store_that_becomes_read_only_is_reported(desk, request):
     assert desk.problems() == []
-    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    desk.places.store.chmod(0o444)
+    request.getfixturevalue("nobody")
     assert desk.problems() == ["The store can only be read."]
 
 

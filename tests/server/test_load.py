@@ -33,9 +33,9 @@ HASTY = "import simlabel.server._serve as c, simlabel.server._middleware as g; "
 HASTY += "c._HEAD_SECONDS = c._WRITE_SECONDS = g._SLOWEST = 0.5; " + MAIN
 
 
-@pytest.fixture
-def hasty(tmp_path):
-    with Server(tmp_path / "desk", main=HASTY) as server:
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory):
+    with Server(tmp_path_factory.mktemp("hasty") / "desk", main=HASTY) as server:
         yield server
 
 

@@ -22,6 +22,7 @@ class Limits:
     block_bytes: int = 1 << 25  # scores, terms or similarities computed at once
     block_rows: int = 2048  # rows at once if each takes as many numbers as there are references or labels
     compared_rows: int = 2000  # labeled or suspicious rows that are compared with each other
+    progress_seconds: float = 10.0  # between two lines of progress, without a terminal
 
     # rows
     tail_rows: int = 2048  # chunks are merged up to this size: few chunks, and little copying per batch

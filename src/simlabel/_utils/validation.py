@@ -356,7 +356,7 @@ def check_number(
         ...
     ValueError: RBF: gamma must be a number above 0 or 'auto', got -1.0.
     """
-    if any(value is choice or (isinstance(value, str) and value == choice) for choice in also):
+    if (value is None or isinstance(value, str)) and value in also:
         return
     kind: Any = numbers.Integral if integer else numbers.Real
     far = 2**63 - 1 if integer else sys.float_info.max

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 _SHOWN_ROWS = 30  # of a table
-_FEWEST_QUERIES = 100  # fewer may well be alike
+_FEWEST_QUERIES = 100  # fewer may well be similar
 _NEARLY_ALL, _USUAL = 0.98, 0.5  # shares of predictions, and of labeled rows, with one label set
 _LITTLE = 0.1  # of the variance of labels: probabilities that vary less do not depend on the query
 

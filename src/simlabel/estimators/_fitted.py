@@ -28,7 +28,7 @@ from simlabel._utils.validation import (
     check_same_length,
 )
 from simlabel.estimators._description import Description, describe, warn_about_equal_sets, warn_about_unknown
-from simlabel.estimators._problem import check_rows, check_table, client_of, fetch_labels
+from simlabel.estimators._problem import check_rows, check_table, fetch_labels
 from simlabel.guarantees import CalibrationData, FittedGuarantee, Guarantee, HeldOutRows, SelectionBiasWarning
 from simlabel.metrics import Truth, exact_rows
 from simlabel.model import (
@@ -117,11 +117,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return model, model.encoder.aligned(check_table(X))
         if not hasattr(self, "n_features_in_"):
             return model, list(X)
-        return model, check_rows(self, X, reset=False, client=client_of(model.scorer.stages.engine))
+        return model, check_rows(self, X, model.scorer.stages.engine, reset=False)
 
     def _read(self, y: Any) -> Any:
         """Return labels in a form that `LabelSpace` reads."""
-        return fetch_labels(y, client_of(self.engine))
+        return fetch_labels(y, self.engine)
 
     @property
     def ids_(self) -> AnyArray:
@@ -141,7 +141,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : as in `predict`
-        notes : Notes, optional
+        pending : PendingRows, optional
             Result of `pending_rows`: labeled rows that count before they are learned.
 
         Returns
@@ -256,7 +256,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : as in `predict`
-        guarantee : Recall, Precision, LabelCoverage, SetCoverage or Promise, optional
+        guarantee : Recall, Precision, LabelCoverage, SetCoverage or FittedGuarantee, optional
             Property that the sets must have, from `simlabel.guarantees`. It is computed in each call; for
             several calls, compute a `FittedGuarantee` once with the method `guarantee`.
 
@@ -305,7 +305,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        Promise
+        FittedGuarantee
             Print it to see what is guaranteed, and which assumptions do not hold.
 
         Examples
@@ -372,7 +372,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def predict_set_size(self, X: Any) -> IntArray:
         """Predict the number of labels, (n_queries,)."""
         model, X = self._check_queries(X)
-        return model.set_sizes(X)
+        return np.diff(model.label_sets(X).indptr).astype(np.int64)
 
     @respects_n_jobs
     def predict_proba(self, X: Any) -> FloatArray:

@@ -211,7 +211,7 @@ class InspectionMixin(FittedClassifier):
 
         Parameters
         ----------
-        least : float
+        min_similarity : float
             Smallest similarity that counts as almost equal; the similarity of an instance to itself is 1.
 
         Returns

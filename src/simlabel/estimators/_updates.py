@@ -14,7 +14,7 @@ from simlabel._utils.advice import warn_user
 from simlabel._utils.rows import is_remote, n_rows, take_rows
 from simlabel._utils.validation import Rows, check_ids, check_known, check_same_length, is_one_id
 from simlabel.estimators._fitted import SAVED, FittedClassifier
-from simlabel.estimators._problem import client_of, fetch_labels, row_bytes
+from simlabel.estimators._problem import fetch_labels, row_bytes
 from simlabel.labels import (
     LabeledData,
     LabelSpace,
@@ -94,7 +94,7 @@ class UpdateMixin(FittedClassifier):
     ) -> Batch:
         """Check the arguments of `fit`."""
         X = self._check_training_rows(X)
-        y = fetch_labels(y, client_of(self.engine))
+        y = fetch_labels(y, self.engine)
         labels, Y, unknown = LabelSpace.learn_known(y, as_hierarchy(self.hierarchy))
         check_same_length(n_rows(X), Y, "y")
         names = resolve_ids(ids, n_rows(X), None)
@@ -167,7 +167,7 @@ class UpdateMixin(FittedClassifier):
 
         Parameters
         ----------
-        gone : list
+        removed : list
             Ids of the rows to remove, as in `forget`.
         X, y, sample_weight, ids, groups
             The rows to add, as in `partial_fit`.

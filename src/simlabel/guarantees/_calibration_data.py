@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._utils.rows import content_order, is_lazy, is_remote, take_rows
-from simlabel._utils.text import format_names
+from simlabel._utils.text import format_names, join_names
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.guarantees._conformal import RidgeConformal, SumConformal, of_entries
@@ -40,7 +40,7 @@ class CalibrationData:
     model : Model
     chosen : tuple of str
         Descriptions of what was chosen on the model's own rows.
-    fresh : Fresh or None
+    held_out : HeldOutRows or None
         Rows to use instead of the model's own.
     """
 
@@ -121,10 +121,9 @@ class CalibrationData:
         if model.encoder is not None:
             learned.append("how the table is encoded")
         if learned:
-            named = learned[0] if len(learned) == 1 else f"{', '.join(learned[:-1])} and {learned[-1]}"
             caveats.append(
-                f"{named}: chosen on the rows that the guarantee is based on. Pass rows that the model has "
-                f"not seen, or choose on other rows."
+                f"{join_names(learned)}: chosen on the rows that the guarantee is based on. Pass rows that "
+                f"the model has not seen, or choose on other rows."
             )
         return tuple(caveats)
 
@@ -143,7 +142,7 @@ class HeldOutScores:
 
     Attributes
     ----------
-    left_out : array, (n_rows, n_labels)
+    loo_scores : array, (n_rows, n_labels)
         Scores of the held-out rows.
     """
 

@@ -15,9 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import is_remote
+from simlabel._utils.rows import is_remote, n_copies
 from simlabel._utils.validation import FloatArray
 from simlabel.labels import LabelSpace, UnknownLabels
 from simlabel.model._model import Model

@@ -23,9 +23,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import blocks, equal_groups, group_sums
+from simlabel._utils.rows import blocks, equal_groups, group_sums, squared_lengths
 from simlabel._utils.threads import limit_blas_threads
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 

@@ -17,9 +17,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import assign_folds, blocks, by_parts, content_units, dense_rows, is_lazy, n_rows
+from simlabel._utils.rows import (
+    assign_folds,
+    blocks,
+    by_parts,
+    content_units,
+    dense_rows,
+    is_lazy,
+    n_rows,
+    squared_lengths,
+)
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import BoolArray, FloatArray, IntArray, Rows
 from simlabel.ridge._conjugate_gradients import (

@@ -191,10 +191,11 @@ def undo(by: ChangeContext, number: int) -> int:
     changes = list(inverse(json.loads(row["changes"])))
     if row["kind"] in LASTING or not changes:
         raise Conflict(f"Change {number} ({row['kind']}) cannot be undone.")
+    gone = {tuple(key) for what, key, _, after in changes if what == "tag" and after is None}
     for what, key, before, after in changes:
         now = current(by.db, what, key)
         if what == "label":
-            _check_label(by, key, after)
+            _check_label(by, key, after, gone)
         same = now == before if now is None or before is None else before.items() <= now.items()
         if not same:
             raise Conflict(f"The result of change {number} was changed since: undo the later change first.")
@@ -211,10 +212,12 @@ def _check_tags(by: ChangeContext, number: int, changes: list[Change]) -> None:
             raise Conflict(f"The label of change {number} was deleted since: undo the deletion first.")
 
 
-def _check_label(by: ChangeContext, key: int, after: Fields) -> None:
-    """Refuse to remove a label that is in use, and to restore one whose name is taken."""
-    if after is None and by.one("SELECT 1 FROM tags WHERE label = ?", key):
-        raise Conflict(f"Label {key} is in use: delete it instead.")
+def _check_label(by: ChangeContext, key: int, after: Fields, gone: set[tuple[int, ...]]) -> None:
+    """Refuse to remove a label with tags that stay, and to restore one whose name is taken."""
+    if after is None or after.get("deleted"):
+        items = by.db.execute("SELECT item FROM tags WHERE label = ?", (key,))
+        if any((item, key) not in gone for (item,) in items):
+            raise Conflict(f"Label {key} is in use: delete it instead.")
     row = by.one("SELECT name, deleted FROM labels WHERE id = ?", key)
     if after is None or (row is None and not {"name", "deleted"} <= after.keys()):
         return

@@ -76,8 +76,9 @@ class Jaccard(CoordinateSimilarity):
         """Identify the statistic: inner products for sets."""
         return super().statistic_key if self.weighted else self.form
 
-    def views(self) -> tuple[RowView, ...]:
-        """Return the conversion to 0/1 rows for sets."""
+    @property
+    def views(self) -> tuple[RowView, ...]:  # type: ignore[override]
+        """The conversion to 0/1 rows for sets."""
         return () if self.weighted else (present,)
 
     def never_negative(self, rows: bool) -> bool:

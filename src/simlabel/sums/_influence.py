@@ -56,12 +56,13 @@ class InfluenceColumns:
     DENSE_COLUMNS_PER_LOOKUP = 12
 
     def __init__(self, V: Rows) -> None:
-        given = isinstance(V, Stack)
-        self.stack: Stack = V if given else Stack([sp.csr_array(V) if sp.issparse(V) else np.asarray(V)])
-        self.n_references, self.width = len(self.stack), int(self.stack.shape[1])
+        if not isinstance(V, Stack):
+            V = sp.csr_array(V) if sp.issparse(V) else np.asarray(V)
+        self.n_references, self.width = V.shape
+        self.stack = V if isinstance(V, Stack) else Stack([V])
         sparse = sp.issparse(self.stack.pieces[0])
         #: entries of V in a row, on average
-        self.entries_per_row = self.stack.nnz / max(1, self.n_references) if sparse else float(self.width)
+        self.entries_per_row = V.nnz / max(1, self.n_references) if sparse else float(self.width)
         self.by_entry = sparse and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
         self._columns: dict[tuple[int, int], Rows] = {}
         self._cache: dict[Hashable, ArrayTuple] = {}

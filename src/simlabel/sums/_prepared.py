@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.kernels import in_panels, tile_rows
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
@@ -23,6 +22,7 @@ from simlabel._utils.rows import (
     n_rows,
     pieces,
     row_width,
+    squared_lengths,
     stacked,
 )
 from simlabel._utils.threads import cached_property
@@ -80,8 +80,6 @@ class Prepared:
 
     def densify(self, key: Hashable) -> bool:
         """Whether blocks of sparse references are so full that a dense product of them is faster."""
-        if not self.sparse:
-            return False
         rows: Rows = self.views.get(key, self.X)
         return bool(rows.nnz > limits().full_share * self.n_rows * max(1, row_width(rows)))
 
@@ -105,15 +103,18 @@ class Prepared:
             parts = [piece.astype(self.dtype, copy=False) for piece in pieces(self.norms[key])]
             self.cache["norms", key] = stacked(parts)
         rows = self.views[key][part] if key in self.views else self.leaves[key].view(self.X[part])
-        rows = dense_rows(rows) if self.densify(key) else rows
-        return Side(self._cast(rows), self.cache["norms", key][part])
+        rows = dense_rows(rows) if self.sparse and self.densify(key) else rows
+        rows = rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
+        return Side(rows, self.cache["norms", key][part])
 
     def queries(self, Q: Rows) -> dict[Hashable, Side]:
         """Return a block of queries as each leaf reads them."""
         sides = {}
         for key, leaf in self.leaves.items():
             rows = checked_view(leaf, Q)
-            sides[key] = Side(self._cast(rows), row_norms(leaf, rows).astype(self.dtype, copy=False))
+            norms = row_norms(leaf, rows).astype(self.dtype, copy=False)
+            rows = rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
+            sides[key] = Side(rows, norms)
         return sides
 
     def pieces_of(self, key: Hashable) -> dict[int, _Piece]:
@@ -136,9 +137,6 @@ class Prepared:
             for key, leaf in self.leaves.items()
         ]
         return _restored, (self.X, self.dtype, computed)
-
-    def _cast(self, rows: Rows) -> Rows:
-        return rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
 
 
 def prepare(

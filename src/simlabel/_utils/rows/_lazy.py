@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows._containers import Index, blocks, n_rows, pieces
+from simlabel._utils.rows._containers import Index, Stack, blocks, n_rows, pieces
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows, check_finite
 
@@ -198,12 +198,14 @@ def is_collection(X: Any) -> bool:
 
 def is_lazy(X: Rows) -> bool:
     """Return whether rows are read on demand: the rows themselves, or a piece of a stack."""
-    return isinstance(X, LazyRows) or any(isinstance(piece, LazyRows) for piece in getattr(X, "pieces", ()))
+    if isinstance(X, Stack):
+        return any(isinstance(piece, LazyRows) for piece in X.pieces)
+    return isinstance(X, LazyRows)
 
 
 def is_remote(X: Rows) -> bool:
     """Return whether rows are on other machines: the rows themselves, or a piece of a stack."""
-    return any(getattr(piece, "remote", False) for piece in getattr(X, "pieces", (X,)))
+    return is_lazy(X) and any(getattr(piece, "remote", False) for piece in pieces(X))
 
 
 def by_parts(X: Rows, each: Callable[..., _Result], *companions: Sliced) -> list[_Result]:
@@ -275,26 +277,17 @@ def _check_block(X: Rows, numbers: range) -> None:
 
 
 def transformed(normalizer: Normalizes, X: Rows) -> Rows:
-    """Normalize rows and check that they are finite; lazy rows when they are read."""
-    step = _Finite(normalizer)
-    return X.mapped(step) if isinstance(X, LazyRows) else step(X)
-
-
-class _Finite:
-    """A normalizer that raises an error if its output is not finite: similarities would be NaN."""
-
-    def __init__(self, normalizer: Normalizes) -> None:
-        self.normalizer = normalizer
-
-    def __call__(self, X: Rows) -> Rows:
-        with np.errstate(over="ignore", invalid="ignore"):
-            output = self.normalizer.transform(X)
-        if not np.isfinite(output.data if sp.issparse(output) else output).all():
-            raise ValueError(
-                f"normalizer {self.normalizer!r} produces NaN or infinity for some rows: X has features that "
-                f"are too large or too far apart for it. Clip or rescale them first."
-            )
-        return output
+    """Normalize rows, lazy ones when read, and check that they stay finite: similarities would be NaN."""
+    if isinstance(X, LazyRows):
+        return X.mapped(partial(transformed, normalizer))
+    with np.errstate(over="ignore", invalid="ignore"):
+        output = normalizer.transform(X)
+    if not np.isfinite(output.data if sp.issparse(output) else output).all():
+        raise ValueError(
+            f"normalizer {normalizer!r} produces NaN or infinity for some rows: X has features that are too "
+            f"large or too far apart for it. Clip or rescale them first."
+        )
+    return output
 
 
 class Moments(NamedTuple):

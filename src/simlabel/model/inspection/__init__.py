@@ -19,7 +19,7 @@ from simlabel.model.inspection._label_errors import (
     suspicious_labels,
 )
 from simlabel.model.inspection._new_rows import novelty, suggest_rows, uncertainty
-from simlabel.model.inspection._sentences import ExplanationText, explanation_texts, headline
+from simlabel.model.inspection._sentences import ExplanationText, explanation_texts
 from simlabel.model.inspection._terms import Neighbors, Terms
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "explain",
     "Explanation",
     "GivenLabels",
-    "headline",
     "loo_evidence",
     "loo_quality",
     "LooQuality",

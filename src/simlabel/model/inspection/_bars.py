@@ -42,11 +42,10 @@ class Bars:
         """The largest absolute value."""
         return max((abs(row.value) for row in self.rows if not row.faint), default=0.0)
 
-    def cells(self) -> Iterator[tuple[Bar, list[str]]]:
-        """Yield each row with its cells as texts, one for each heading."""
-        for row in self.rows:
-            cells = [*row.names, f"{row.value:.4g}", *row.notes]
-            yield row, cells + [""] * (len(self.headings) - len(cells))
+    def cells(self, row: Bar) -> list[str]:
+        """Return the cells of a row as texts, one for each heading."""
+        cells = [*row.names, f"{row.value:.4g}", *row.notes]
+        return cells + [""] * (len(self.headings) - len(cells))
 
 
 def instance_bars(why: Explanation, query: int, column: int) -> Iterator[Bars]:
@@ -69,7 +68,7 @@ def instance_bars(why: Explanation, query: int, column: int) -> Iterator[Bars]:
         if rows or rest:
             names = ("everything else", "")[: len(_name_headings(why))]
             rows.append(Bar(names, rest, rest / whole, _notes(rest, side), faint=True))
-            beyond = f", beside the mean {why.mean[column]:.3g}" if why.mean.any() else ""
+            beyond = f", in addition to the mean {why.mean[column]:.3g}" if why.mean.any() else ""
             yield Bars(f"{title}{beyond}" if signed else "", headings, tuple(rows))
 
 

@@ -28,7 +28,7 @@ def contradicting_duplicates(problem: Problem, min_similarity: float) -> pd.Data
 
     Parameters
     ----------
-    least : float
+    min_similarity : float
         Similarity over the geometric mean of the two instances' similarities to themselves, so
         that 1 means equal, whatever the similarity.
 

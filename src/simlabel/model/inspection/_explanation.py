@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from simlabel._utils.text import format_names
 from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows, check_number, object_array
 from simlabel.model._model import Model
 from simlabel.model.inspection._features import column_terms, largest_contributions, word_contributions
+from simlabel.model.inspection._sentences import ExplanationText, explanation_texts
 from simlabel.model.inspection._terms import (
     LargestTerms,
     Neighbors,
@@ -43,8 +44,8 @@ class Explanation:
     """For every query and label, the evidence for it and against it: labeled instances, and words of a table.
 
     Contributions, what the others contributed (rest) and, with learned influence, the mean add up
-    to the label's score. The set size is explained in the same way. Printing gives a sentence for each
-    predicted label, then the instances, and computes no similarities.
+    to the label's score. The set size is explained in the same way. Printing shows a sentence for each
+    predicted label, then the instances; everything that it shows was computed by `explain`.
 
     Attributes
     ----------
@@ -76,6 +77,15 @@ class Explanation:
         Whether these are the predicted ones.
     top : int or None
         The number of instances and words to list.
+    titles : list of str or None
+        The title of each query; None if there is no title column.
+    is_learned : bool
+        Whether influence is learned, so that similarities do not add up to scores.
+    has_words : bool
+        Whether a score is a sum over the words of a query, so that `words` can be used.
+    texts : tuple of tuple of ExplanationText
+        For each query a text for each described label, and for the number of labels if it follows from
+        similarities.
 
     Examples
     --------
@@ -104,25 +114,19 @@ class Explanation:
     described: list[list[int]]
     describes_predicted: bool
     top: int | None
-    _sums: FloatArray
+    titles: Sequence[str | None]
+    is_learned: bool
+    has_words: bool
     model: Model
+    title_column: str | None
+    _sums: FloatArray
     _given: Rows
     _queries: Rows
     _feature_names: AnyArray | None
-    title_column: str | None
+    texts: tuple[tuple[ExplanationText, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.chosen)
-
-    @property
-    def has_words(self) -> bool:
-        """Whether a score is a sum over the words of a query, so that `words` can be used."""
-        return self.model.uses_term_products
-
-    @property
-    def is_learned(self) -> bool:
-        """Whether influence is learned, so that similarities do not add up to scores."""
-        return self.model.scorer.stages.influence.learned
 
     @property
     def scores(self) -> FloatArray:
@@ -185,9 +189,8 @@ class Explanation:
 
     def names(self, positions: IntArray) -> list[tuple[Any, str | None]]:
         """Return the id and the title of some references; None for a title if there is no title column."""
-        ids, rows = self.ids[positions].tolist(), self.model.scorer.references.raw
-        titles: Sequence[str | None] | None = titles_of(self.model, self.title_column, rows, positions)
-        return list(zip(ids, titles or [None] * len(ids), strict=True))
+        titles = titles_of(self.model, self.title_column, self.model.scorer.references.raw, positions)
+        return list(zip(self.ids[positions].tolist(), titles, strict=True))
 
     def score_block(self, query: int) -> ScoreBlock:
         """Return the scores of a query as the label rule and the calibration take them."""
@@ -197,11 +200,6 @@ class Explanation:
         """Return where a number or date of a query lies among those of the labeled rows, or ""."""
         encoder = self.model.encoder
         return "" if encoder is None else encoder.direction(column, self._given[query])
-
-    def query_title(self, query: int) -> str | None:
-        """Return the title of a query; None if there is no title column."""
-        found = titles_of(self.model, self.title_column, self._given, np.array([query]))
-        return None if found is None else found[0]
 
     def nearest(self, query: int, label: Any, n: int = 5) -> pd.DataFrame:
         """Return the labeled instances with a label that a query is most similar to.
@@ -245,7 +243,7 @@ class Explanation:
         return frame if self.title_column is not None else frame.drop(columns="title")
 
     def words(self, query: int, label: Any) -> pd.DataFrame:
-        """Return the contributions of the words and cells of a query to a label, the most telling first.
+        """Return the contributions of the words and cells of a query to a label, the largest first.
 
         For tables that are compared by inner products, as `Tagger` does it: a score is a sum over words.
         Character n-grams count for the words that they are part of. The contributions and the label's `mean`
@@ -270,11 +268,8 @@ class Explanation:
         >>> tagger.explain(["a hungry shark"]).words(0, "horror")["term"].tolist()[0]
         'shark'
         """
-        return self.words_of(self._query(query), [self._column(label)])[0]
-
-    def words_of(self, query: int, columns: list[int]) -> list[pd.DataFrame]:
-        """Return `words` for several labels, given by their positions."""
-        return word_contributions(self.model, self._given[query], self._queries[query : query + 1], columns)
+        cells, q = self._given[self._query(query)], self._queries[query : query + 1]
+        return word_contributions(self.model, cells, q, [self._column(label)])[0]
 
     def by_column(self, query: int, label: Any) -> pd.DataFrame:
         """Return the contribution of each column of a table to a label: the sums of `words`.
@@ -282,13 +277,13 @@ class Explanation:
         Returns
         -------
         frame
-            ``column``, ``contribution``, the most telling first.
+            ``column``, ``contribution``, the largest first.
         """
         found = self.words(query, label).groupby("column", sort=False)["contribution"].sum()
         return largest_contributions(found.reset_index())
 
     def columns(self, query: int, name: Any) -> pd.DataFrame:
-        """Return the columns that make a query and a labeled instance similar, the most telling first.
+        """Return the columns that make a query and a labeled instance similar, the most important first.
 
         For similarities that are a function of a sum over columns (inner product, squared or L1
         distance). ``term`` adds up to that sum; ``typical`` is the mean of the term over all
@@ -334,7 +329,7 @@ class Explanation:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from simlabel.model.inspection._views import terminal_lines
 
-        yield from terminal_lines(self)
+        return terminal_lines(self)
 
     def _repr_html_(self) -> str:
         from simlabel.model.inspection._views import html_page
@@ -386,7 +381,7 @@ def explain(
             size = np.flatnonzero(references.sizes == len(predicted)) + references.n_labels
             columns = [*(predicted if described is None else described), *size]
             nearest.append(nearest_of_each(columns, having, row, max(_N_HAVING, top or 0)))
-    return Explanation(
+    why = Explanation(
         ids=references.ids,
         labels=model.labels.classes,
         sizes=references.sizes,
@@ -401,13 +396,17 @@ def explain(
         described=[each.tolist() if described is None else list(described) for each in chosen],
         describes_predicted=described is None,
         top=top,
-        _sums=sums,
+        titles=titles_of(model, title_column, X, np.arange(n_rows(Q))),
+        is_learned=scorer.stages.influence.learned,
+        has_words=model.uses_term_products,
         model=model,
+        title_column=title_column,
+        _sums=sums,
         _given=X,
         _queries=Q,
         _feature_names=feature_names,
-        title_column=title_column,
     )
+    return replace(why, texts=tuple(tuple(explanation_texts(why, query)) for query in range(len(why))))
 
 
 def _positions(labels: Any, known: list[Any]) -> tuple[int, ...]:
@@ -422,12 +421,12 @@ def _positions(labels: Any, known: list[Any]) -> tuple[int, ...]:
 
 def titles_of(
     model: Model, column: str | None, rows: Rows, positions: npt.NDArray[np.integer]
-) -> list[str] | None:
+) -> list[str | None]:
     """Return the cells of the title column in some rows of a table, shortened; None without such a column."""
     if model.encoder is None or column is None:
-        return None
+        return [None] * len(positions)
     place = model.encoder.names_.index(column)
-    texts = []
+    texts: list[str | None] = []
     for row in take_rows(rows, positions):
         cell = row[place]
         text = " ".join(cell) if isinstance(cell, tuple) else "(no title)" if cell is None else str(cell)

@@ -127,7 +127,7 @@ def column_terms(model: Model, query: Rows, name: Any, feature_names: AnyArray |
     Returns
     -------
     frame
-        ``column``, ``query``, ``reference``, ``term``, ``typical``, the most telling first.
+        ``column``, ``query``, ``reference``, ``term``, ``typical``, the most important first.
     """
     import pandas as pd
 
@@ -190,7 +190,7 @@ def shared_words(
     ----------
     one, other : dict of column to cell
         Texts and lists of texts; cells of another kind have no words.
-    telling : sequence of str
+    salient : sequence of str
         Terms that speak for a label, such as `Explanation.words` returns them.
     most : int
         The largest number of words.

@@ -28,7 +28,7 @@ from simlabel.tuning import LeaveOneOut, on_rows, resolved
 if TYPE_CHECKING:
     import pandas as pd
 
-Titles = Callable[[npt.NDArray[np.integer]], list[str] | None]
+Titles = Callable[[npt.NDArray[np.integer]], Sequence[str | None]]
 
 _N_PRIOR = 5.0  # rows of a label that count as much as the prior
 _N_BINS = 10

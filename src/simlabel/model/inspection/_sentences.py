@@ -29,6 +29,7 @@ from simlabel.model.inspection._decisions import (
     why_given,
     why_not_given,
 )
+from simlabel.model.inspection._features import word_contributions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,27 +79,21 @@ class ExplanationText:
         return tuple(bars for bars in parts if bars is not None)
 
 
-def headline(why: Explanation, query: int) -> str:
-    """Return the title of a query and its predicted labels."""
-    title = why.query_title(query)
-    names = ", ".join(str(why.labels[k]) for k in why.chosen[query]) or "no label"
-    return f"Query {query}{'' if title is None else f', {title!r}'}: {names}"
-
-
 def explanation_texts(why: Explanation, query: int) -> Iterator[ExplanationText]:
     """Yield why each described label, and why so many of them if the number follows from similarities."""
     described = why.described[query]
     words: Sequence[pd.DataFrame | None] = [None] * len(described)
     if why.has_words and described:
-        words = why.words_of(query, described)
+        cells, q = why._given[query], why._queries[query : query + 1]
+        words = word_contributions(why.model, cells, q, described)
     for k, frame in zip(described, words, strict=True):
-        yield _label_told(why, query, k, frame)
+        yield _label_text(why, query, k, frame)
     n = len(why.chosen[query])
     if uses_set_size(why) and why.describes_predicted and n in why.sizes:
-        yield _count_told(why, query, n)
+        yield _count_text(why, query, n)
 
 
-def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None) -> ExplanationText:
+def _label_text(why: Explanation, query: int, k: int, words: pd.DataFrame | None) -> ExplanationText:
     instances = neighbors(why, why.having[query][k])
     table = named = None
     if words is not None and not words.empty:
@@ -120,7 +115,7 @@ def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None
     )
 
 
-def _count_told(why: Explanation, query: int, n: int) -> ExplanationText:
+def _count_text(why: Explanation, query: int, n: int) -> ExplanationText:
     """Say why so many labels are predicted: the bounds of the rule, or similar rows."""
     column = len(why.labels) + int(np.searchsorted(why.sizes, n))
     count = "1 label" if n == 1 else f"{n} labels"
@@ -200,7 +195,7 @@ def _compared(why: Explanation, query: int, column: int, what: str, instances: I
     for being frequent, and that comes first.
     """
     similar = [each for each in instances if each[1] > 0]
-    if not similar:
+    if not similar or not (why.is_learned or why.terms.totals[query].any()):
         return "similar to nothing, so the most frequent is taken"
     base_rate = float(why.frequencies[column])
     if base_rate == 1:
@@ -240,7 +235,7 @@ def _summed(
     why: Explanation, query: int, column: int, what: str, base_rate: float, similar: Instances
 ) -> str:
     sums = why.terms.totals[query]
-    share = float(sums[column] / sums[len(why.labels) :].sum())
+    share = float(sums[column] / (sums[len(why.labels) :].sum() or np.nan))
     note = "" if column >= len(why.labels) else compare_with_rate(why, query, column, share)
     rows = f"rows that have {what} are {percent(base_rate)} of all rows and make up"
     if not _is_typical(base_rate, share):
@@ -274,8 +269,8 @@ def _closest(similar: Instances, among: int | None = None) -> str:
 
 def _first(similar: Instances, among: int | None = None) -> list[str]:
     """Return the first rows by their titles, each title once, or by their ids, quoted."""
-    n = len(distinct(similar[:among]))
-    return [repr(who if title is None else title) for (who, title), _ in distinct(similar)[: min(_N_ROWS, n)]]
+    found = distinct(similar[:among])[:_N_ROWS]
+    return [repr(who if title is None else title) for (who, title), _ in found]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -275,10 +275,8 @@ SKETCHES: Registry[Sketch] = Registry("sketch", Sketch, [AutoSketch, Condense, R
 _LARGEST_ERROR = 0.5  # sine of 30 degrees: larger errors are mostly noise
 
 
-def resolve_sketch(spec: Any, similarity: Similarity, weighting: Weighting | None) -> Sketch | None:
-    """Turn None, a name or an object into a sketch; raise ValueError if it is not possible."""
-    if spec is None:
-        return None
+def resolve_sketch(spec: Any, similarity: Similarity, weighting: Weighting | None) -> Sketch:
+    """Turn a name or an object into a sketch; raise ValueError if it is not possible."""
     sketch = SKETCHES.resolve(spec)
     sketch.check()
     if weighting is not None:

@@ -15,11 +15,11 @@ from simlabel._utils.limits import limits
 from simlabel._utils.rows import LazyRows, blocks, n_rows, pieces
 from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.sums._base import Engine, Job, PairProgress, Plan, ReduceCall
+from simlabel.sums._collapsed import resolve_engine
 from simlabel.sums._pairs import Exact
 from simlabel.sums._prepared import Prepared
 from simlabel.sums._reducers import Exclude, Join
-from simlabel.sums._running import Shard, aligned, close, cut_jobs, make_shard, shard_rows
-from simlabel.sums._sums import resolve_engine
+from simlabel.sums._shards import Shard, aligned, close, cut_jobs, make_shard, shard_rows
 from simlabel.sums.dask._client import (
     PATIENCE,
     Client,
