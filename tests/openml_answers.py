@@ -2,6 +2,13 @@
 
 import hashlib
 import json
+from unittest import mock
+
+
+def answered_by(urlopen):
+    """Have a function answer what is asked of OpenML, in a context."""
+    return mock.patch("sklearn.datasets._openml.urlopen", urlopen)
+
 
 ROWS = [(0.5, 1, "TRUE", "FALSE"), (1.5, 2, "FALSE", "FALSE"), (2.5, 3, "TRUE", "TRUE")]
 ARFF = (

@@ -90,7 +90,7 @@ def one_split(X: Any, Y: Any, model: Any, seed: int) -> dict[str, Any]:
     known, new = np.split(np.random.default_rng(seed).permutation(len(X)), [2 * len(X) // 3])
     model.fit(X[known], Y[known])
     truths = [set(np.flatnonzero(row).tolist()) for row in Y[new]]
-    calibration_data, found = OneBatch(model._current), {}
+    calibration_data, found = OneBatch(model._model), {}
     for kind, make in KINDS.items():
         for level in LEVELS:
             guarantee = make(level)

@@ -11,6 +11,7 @@ rank last for all models. Needs raw/ in the folder SIMLABEL_DATA. Finished fits 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -97,8 +98,9 @@ MODELS: dict[str, Learner] = {
         LogisticRegression(C=10, class_weight="balanced", max_iter=1000)
     ),
     "KNeighbors, cosine": neighbors,
-    "TableVectorizer + RandomForest": forest,
 }
+if importlib.util.find_spec("skrub"):
+    MODELS["TableVectorizer + RandomForest"] = forest
 QUICK = ("Tagger", "LinearSVC", "KNeighbors, cosine")  # on all packages
 
 

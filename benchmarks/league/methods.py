@@ -7,18 +7,19 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from league.ablation import Ablated
@@ -106,32 +107,49 @@ class Method:
 
     def _preprocessing(self, data: Dataset) -> Any:
         """Return a transformer, or None: TF-IDF of tables, scaled columns, dense rows, frames for Tagger."""
-        dense = FunctionTransformer(_to_dense, accept_sparse=True)
         if isinstance(data.X, pd.DataFrame):
             if self.name == "tagger":
                 return None
-            words = make_pipeline(
-                FunctionTransformer(_texts), TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
-            )
-            return make_pipeline(words, dense) if self.before == "dense" else words
+            words = Converted("texts"), TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+            return make_pipeline(*words, *([Converted("dense")] if self.before == "dense" else []))
         if self.name == "tagger":
-            return FunctionTransformer(_to_frame)
+            return Converted("frame")
         if sp.issparse(data.X):
-            return dense if self.before == "dense" else None
+            return Converted("dense") if self.before == "dense" else None
         return StandardScaler() if self.before == "scaled" else None
 
 
-def _to_dense(X: Any) -> Any:
-    return X.toarray()
+class Converted(TransformerMixin, BaseEstimator):
+    """Rows in another form. Its repr identifies stored folds; that of FunctionTransformer has an address.
 
+    Parameters
+    ----------
+    form : {"dense", "frame", "texts"}
+        A dense array of a sparse one, a data frame of a matrix, or one text for each row of a table.
 
-def _to_frame(X: Any) -> pd.DataFrame:
-    return pd.DataFrame(np.asarray(X), columns=[f"x{k}" for k in range(X.shape[1])])
+    Examples
+    --------
+    >>> Converted("texts").transform(pd.DataFrame({"title": ["a sea", None], "year": [1, 2]}))
+    ['a sea 1', ' 2']
+    """
 
+    def __init__(self, form: str) -> None:
+        self.form = form
 
-def _texts(frame: pd.DataFrame) -> list[str]:
-    """Return all cells of each row as one text."""
-    return [" ".join(cells) for cells in frame.fillna("").astype(str).itertuples(index=False)]
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Return self: there is nothing to learn."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def transform(self, X: Any) -> Any:
+        """Convert rows."""
+        if self.form == "dense":
+            return X.toarray()
+        if self.form == "frame":
+            return pd.DataFrame(np.asarray(X), columns=[f"x{k}" for k in range(X.shape[1])])
+        return [" ".join(cells) for cells in X.fillna("").astype(str).itertuples(index=False)]
 
 
 @functools.cache
@@ -149,6 +167,11 @@ def _why_missing(package: str) -> str | None:
     return None
 
 
+def _of(kind: Callable[..., Any], **parameters: Any) -> Callable[[int], Any]:
+    """Return a function that makes an estimator with a seed."""
+    return lambda seed: kind(random_state=seed, **parameters)
+
+
 def _logistic() -> LogisticRegression:
     return LogisticRegression(max_iter=_STEPS)
 
@@ -159,31 +182,17 @@ def _strengths(key: str, *values: float) -> Grid:
 
 _FOREST = [{}, {"min_samples_leaf": 3}, {"max_features": 0.33}]
 _VOTES = [{"estimator__C": 0.1}, {"estimator__C": 0.1, "soft": True}, {"estimator__C": 1.0, "soft": True}]
+_own = functools.partial(Method, grid=None, sparse_labels=True)
+_published = functools.partial(Method, for_tables=False, sparse_labels=True)
 _OURS = [
-    Method(
+    _own(
         "autosml",
         "AutoSML",
-        "chooses among configurations by leave-one-out",
-        lambda seed: AutoSMLClassifier(random_state=seed, n_jobs=1),
-        grid=None,
-        sparse_labels=True,
+        "chooses a configuration by leave-one-out",
+        _of(AutoSMLClassifier, n_jobs=1),
     ),
-    Method(
-        "sml",
-        "SML",
-        "the paper's method, gamma by its search",
-        lambda seed: SMLClassifier(random_state=seed, n_jobs=1),
-        grid=None,
-        sparse_labels=True,
-    ),
-    Method(
-        "tagger",
-        "Tagger",
-        "raw tables; of matrices, the columns as numbers",
-        lambda seed: Tagger(random_state=seed, n_jobs=1),
-        grid=None,
-        sparse_labels=True,
-    ),
+    _own("sml", "SML", "the paper's method, gamma by its search", _of(SMLClassifier, n_jobs=1)),
+    _own("tagger", "Tagger", "raw tables; of matrices, the columns as numbers", _of(Tagger, n_jobs=1)),
 ]
 _PAPER = [
     Method(
@@ -194,31 +203,22 @@ _PAPER = [
         _strengths("n_neighbors", 10, 5, 20),
         sparse_labels=True,
     ),
-    Method(
-        "boostexter",
-        "BoosTexter",
-        "500 boosted stumps, as published",
-        lambda seed: BoosTexter(n_jobs=1),
-        for_tables=False,
-        sparse_labels=True,
+    _published(
+        "boostexter", "BoosTexter", "500 boosted stumps, as published", lambda seed: BoosTexter(n_jobs=1)
     ),
-    Method(
+    _published(
         "adtboost",
         "ADTBoost.MH",
         "alternating decision tree, 50 rounds, as published",
         lambda seed: ADTBoostMH(n_jobs=1),
-        for_tables=False,
-        sparse_labels=True,
     ),
-    Method(
+    _published(
         "ranksvm",
         "Rank-SVM",
         "columns scaled; polynomial of degree 8 as published, or RBF",
         lambda seed: RankSVM(),
         [{"kernel": "rbf"}, {"degree": 8}],
         "scaled",
-        for_tables=False,
-        sparse_labels=True,
     ),
 ]
 _SKLEARN = [
@@ -226,14 +226,14 @@ _SKLEARN = [
         "rf",
         "RandomForest",
         f"{_TREES} trees; leaves of 1 or 3 rows, or a third of the columns",
-        lambda seed: RandomForestClassifier(_TREES, random_state=seed, n_jobs=1),
+        _of(RandomForestClassifier, n_estimators=_TREES, n_jobs=1),
         _FOREST,
     ),
     Method(
         "et",
         "ExtraTrees",
-        f"{_TREES} trees; the same",
-        lambda seed: ExtraTreesClassifier(_TREES, random_state=seed, n_jobs=1),
+        "as RandomForest",
+        _of(ExtraTreesClassifier, n_estimators=_TREES, n_jobs=1),
         _FOREST,
     ),
     Method(
@@ -313,7 +313,7 @@ _PACKAGES = [
         "catboost",
         "CatBoost",
         "all labels in one model (MultiLogloss), 300 rounds; depth 4 or 6",
-        lambda seed: CatBoost(random_state=seed),
+        _of(CatBoost),
         [{}, {"depth": 6}],
         "dense",
         package="catboost",

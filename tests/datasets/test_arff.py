@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simlabel._utils.advice import DataWarning
+from simlabel import SimlabelWarning
 from simlabel.datasets import DatasetError, load_dataset
 
 
@@ -357,5 +357,7 @@ def test_a_nominal_attribute_that_identifies_rows_is_left_out(write, sparse, n_d
 def test_what_identifies_rows_is_named_in_a_warning(write):
     text = "@relation 'x: -C 1'\n@attribute l {0,1}\n@attribute a numeric\n@attribute name {"
     text += ",".join(f"v{k}" for k in range(30)) + "}\n@data\n" + "".join(f"1,2,v{k}\n" for k in range(30))
-    with pytest.warns(DataWarning, match="'name' is left out: 30 different texts in 30 rows identify rows"):
+    with pytest.warns(
+        SimlabelWarning, match="'name' is left out: 30 different texts in 30 rows identify rows"
+    ):
         load_dataset(write(text))

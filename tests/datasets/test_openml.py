@@ -9,9 +9,8 @@ from urllib.request import Request
 from urllib.request import urlopen as real_urlopen
 
 import pytest
-import sklearn.datasets._openml as sklearn_openml
 
-from openml_answers import ARFF, OpenML
+from openml_answers import ARFF, OpenML, answered_by
 from simlabel.datasets import OPENML, DatasetError, OpenMLSet, load_dataset
 
 
@@ -39,12 +38,12 @@ def openml(monkeypatch, tmp_path):
         url = re.sub(r"https?://(www|api)\.openml\.org", state.address, request.full_url)
         return real_urlopen(Request(url), *args, **kwargs)
 
-    monkeypatch.setattr(sklearn_openml, "urlopen", urlopen)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "cache"))
     monkeypatch.delenv("SIMLABEL_DATA", raising=False)
     monkeypatch.setitem(sys.modules, "river", None)
     monkeypatch.setitem(OPENML, "yeast", OpenMLSet(7, 3, 2, 2))
-    yield state
+    with answered_by(urlopen):
+        yield state
     server.shutdown()
     thread.join()
     server.server_close()

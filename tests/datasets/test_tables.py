@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from simlabel._utils.advice import DataWarning
+from simlabel import SimlabelWarning
 from simlabel.datasets import DatasetError, load_dataset
 
 FRAME = pd.DataFrame(
@@ -68,7 +68,7 @@ def test_lists_and_hashtags_in_one_column(stored, cells):
 
 
 def test_empty_label_cells_are_counted(stored):
-    with pytest.warns(DataWarning, match="1 of 3 rows have an empty cell in 'tags'"):
+    with pytest.warns(SimlabelWarning, match="1 of 3 rows have an empty cell in 'tags'"):
         load_dataset(stored(FRAME[["a", "tags"]]), label_column="tags")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

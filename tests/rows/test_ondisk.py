@@ -11,7 +11,8 @@ import pytest
 import zarr
 
 from simlabel import SMLClassifier
-from simlabel._utils.rows import DiskRows, as_rows, open_rows
+from simlabel._utils.rows import DiskRows, as_rows
+from simlabel.datasets import open_rows
 from simlabel.normalizers import MinMax, ZScore
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Cosine, Laplacian, OnColumns
