@@ -1,10 +1,13 @@
 # Each target sets up what it needs: a fresh machine wants only Python, pip and make.
 PYTHON ?= python3
 BIN := .venv/bin
+# the tests of a file run in one process, so that the servers and models that they share are made once
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 STAMP := .stamps/installed
 
 .PHONY: demo demo-serve docs dist test test-slow coverage fuzz lint bench install clean
 .DELETE_ON_ERROR:
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and compiling takes long in each
 
 $(STAMP): pyproject.toml constraints.txt
 	@mkdir -p .stamps
@@ -30,14 +33,14 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest -n 2 -m 'not slow'
+	$(BIN)/pytest $(PARALLEL) -m 'not slow'
 
 test-slow: lint
-	$(BIN)/pytest -n 2 -m slow --timeout 3600
+	$(BIN)/pytest $(PARALLEL) -m slow --timeout 3600
 
 # branch coverage of src; compiled loops run outside of Python and are not counted
 coverage: $(STAMP)
-	$(BIN)/pytest -n 2 -m 'not slow' --cov=simlabel --cov-branch --cov-report=term:skip-covered
+	$(BIN)/pytest $(PARALLEL) -m 'not slow' --cov=simlabel --cov-branch --cov-report=term:skip-covered
 
 # the site, in docs/_build/html: the examples run, warnings are errors, and then links, addresses and spelling are checked
 docs: $(STAMP)

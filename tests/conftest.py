@@ -13,13 +13,26 @@ settings.register_profile("long", parent=settings.get_profile("simlabel"), max_e
 settings.load_profile("simlabel")
 
 
-@pytest.fixture
-def change_limits():
-    """Other sizes of blocks for this test: ``change_limits(tail_rows=8)``."""
+@pytest.fixture(scope="session")
+def changed_limits():
+    """Other sizes of blocks in a context: ``with changed_limits(tail_rows=8):``."""
     from simlabel._utils.limits import changed_limits
 
+    return changed_limits
+
+
+@pytest.fixture
+def change_limits(changed_limits):
+    """Other sizes of blocks for this test: ``change_limits(tail_rows=8)``."""
     with contextlib.ExitStack() as stack:
         yield lambda **changes: stack.enter_context(changed_limits(**changes))
+
+
+@pytest.fixture
+def limits(changed_limits):
+    """The sizes of blocks that apply."""
+    with changed_limits() as limits:
+        yield limits
 
 
 @pytest.fixture
@@ -39,6 +52,23 @@ def small_blocks(change_limits):
         )
 
     return use
+
+
+@pytest.fixture
+def files_of_at_most():
+    """Limit the size of files in a context, so that writing a larger one fails as on a full disk."""
+    resource = pytest.importorskip("resource", reason="the size of files is limited on POSIX systems alone")
+
+    @contextlib.contextmanager
+    def limited(n_bytes):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limited
 
 
 @pytest.fixture

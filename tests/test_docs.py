@@ -8,18 +8,18 @@ import io
 import random
 import re
 import shlex
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from simlabel.cli import app
 
 ROOT = Path(__file__).parents[1]
 TICKETS = ROOT / "docs" / "five_minutes.md"
 BLOCK = re.compile(r"^```(python|shell|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-MAIN = "from simlabel.cli import main; main()"
 DIRECTIVES = {"{toctree}", "{include} ../CHANGELOG.md"}
 SLOW = {"cluster", "walk-through"}  # many programs that start, and workers
 PAGES = [
@@ -106,10 +106,8 @@ def shell(lines: str, where: str) -> str:
     for line in lines.splitlines():
         program, *words = shlex.split(line, comments=True)
         assert program == "simlabel", f"{where}: {line}"
-        done = subprocess.run(
-            [sys.executable, "-c", MAIN, *words], capture_output=True, text=True, encoding="utf-8"
-        )
-        assert done.returncode == 0, f"{where}: {line}\n{done.stderr}"
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, f"{where}: {line}\n{done.stderr}"
         printed += done.stdout
     return printed
 
@@ -126,7 +124,6 @@ def folder(tmp_path, monkeypatch):
     """An empty folder to run in, with a terminal as wide as the pages."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
     return tmp_path
 
 

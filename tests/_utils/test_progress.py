@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
-import sys
 
 import pytest
 
-from simlabel._utils import progress as module
 from simlabel._utils.progress import progress, progress_bar, report_progress_to
 
 
@@ -18,14 +17,14 @@ class Clock:
     def __init__(self):
         self.now = 0.0
 
-    def monotonic(self):
+    def __call__(self):
         self.now += 1.0
         return self.now
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    monkeypatch.setattr(module, "time", Clock())
+    monkeypatch.setattr("time.monotonic", Clock())
 
 
 def lines(capsys):
@@ -78,9 +77,8 @@ class Terminal(io.StringIO):
 
 def test_a_bar_is_never_full_before_the_end(monkeypatch):
     terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with progress("waiting", 3, show=True) as advance:
+    with contextlib.redirect_stderr(terminal), progress("waiting", 3, show=True) as advance:
         for _ in range(3):
             advance()
     seen = re.findall(r"(\d+)/3", terminal.getvalue())

@@ -26,14 +26,14 @@ def test_help_and_misuse():
     assert runner.invoke(app, ["dmeo"]).exit_code == 2
 
 
-def test_an_error_is_one_line(monkeypatch):
-    def fail(name):
-        raise ValueError("no such set: do this")
-
-    monkeypatch.setattr("simlabel.datasets.load_dataset", fail)
-    result = CliRunner().invoke(app, ["demo"])
+def test_an_error_is_one_line(tmp_path):
+    result = CliRunner().invoke(
+        app, ["demo"], env={"SIMLABEL_DATA": str(tmp_path / "nowhere"), "COLUMNS": "400"}
+    )
     assert result.exit_code == 1
-    assert "error: no such set: do this" in result.output
+    assert len(result.output.splitlines()) == 1
+    assert result.output.startswith("error: ")
+    assert "SIMLABEL_DATA must name a folder" in result.output
     assert "Traceback" not in result.output
 
 

@@ -14,6 +14,7 @@ from simlabel import SMLClassifier
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
 
+NO_UNICODE = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
 _MAIN = "import sys; from simlabel.cli import main; sys.argv[0] = 'simlabel'; main()"
 
 
@@ -54,7 +55,7 @@ def test_a_full_stdout_is_an_error_without_a_trace(folder):
 
 @pytest.mark.parametrize(
     "environment",
-    [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}],
+    [{"PYTHONIOENCODING": "ascii"}, NO_UNICODE],
     ids=lambda given: next(iter(given)),
 )
 def test_what_ascii_lacks_is_shown_as_an_escape(folder, environment):
@@ -64,14 +65,19 @@ def test_what_ascii_lacks_is_shown_as_an_escape(folder, environment):
     assert len(lines) == 7
     assert r"\u6d77" in lines[1]
     assert r"B\xe4ume" in lines[2]
-    done = shell(folder, "predict model 'ä.csv'", **environment)
+
+
+def test_what_ascii_lacks_in_an_argument_is_shown_as_an_escape(folder):
+    done = shell(folder, "predict model 'ä.csv'", **NO_UNICODE)
     assert done.returncode in (1, 2)
     assert b"csv" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("columns", ["0", "00", "-1", "x", ""])
-def test_messages_of_a_terminal_without_width_are_shown(folder, columns):
-    done = shell(folder, "predict model absent.csv", COLUMNS=columns)
-    assert b"absent.csv" in done.stderr
+def test_help_for_a_terminal_without_width_is_shown(folder, columns):
     assert b"predict" in shell(folder, "--help", COLUMNS=columns).stdout
+
+
+def test_errors_for_a_terminal_without_width_are_shown(folder):
+    assert b"absent.csv" in shell(folder, "predict model absent.csv", COLUMNS="0").stderr

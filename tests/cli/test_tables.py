@@ -10,7 +10,6 @@ import pytest
 
 from film_tables import films, stderr_of, write_csv
 from simlabel import SMLClassifier, Tagger, load
-from simlabel._utils import progress
 from simlabel.datasets import read_table
 from simlabel.metrics import evaluate
 
@@ -139,8 +138,8 @@ def test_the_column_of_labels_is_no_news(shell):
     for command in ("predict", "explain"):
         answers = []
         for frame in (rows, rows.drop(columns="tags")):
-            write_csv("asked.csv", frame)
-            answers.append(shell(command, "films.simlabel", "asked.csv"))
+            write_csv("queries.csv", frame)
+            answers.append(shell(command, "films.simlabel", "queries.csv"))
         assert "is new" not in stderr_of(answers[0])
         assert answers[0].stdout == answers[1].stdout
 
@@ -183,14 +182,14 @@ def test_evaluate_reads_labels_by_the_separator_of_the_model(shell):
     assert "F1 (micro)" in shell(*words, "--report", "r.html").stdout
 
 
-def test_explain_says_which_rows_are_meant(shell):
+def test_explain_names_the_rows(shell):
     shown = shell("explain", "films.simlabel", "new.csv", "--rows", "3,8", "--top", 2)
     assert "query 0 is row 3, id tt2-3, title 54; query 1 is row 8, id tt2-8" in shown.stdout
     found = json.loads(shell("explain", "films.simlabel", "new.csv", "--rows", "3,8", "--json").stdout)
     assert {(one["row"], one["row_id"]) for one in found} == {(3, "tt2-3"), (8, "tt2-8")}
 
 
-def test_columns_are_what_the_user_says_they_are(shell):
+def test_given_kinds_override_the_detected_ones(shell):
     words = ("--category", "title", "--ignore", "section", "--ignore", "released", "--multi", "synopsis")
     more = ("--number", "Länge", "--id", "id", "--separator", "+", "--label-rule", "set_size", "--jobs", 1)
     facts = json.loads(
@@ -207,20 +206,21 @@ def test_columns_are_what_the_user_says_they_are(shell):
     assert "crime|horror" in load("m").classes_
 
 
-def test_rows_of_a_group_are_given_to_fit_as_groups(shell, monkeypatch):
-    given = {}
-
-    def fit(self, X, y, sample_weight=None, ids=None, groups=None):
-        given.update(groups=groups, columns=self.columns)
-        raise ValueError("enough")
-
-    monkeypatch.setattr(Tagger, "fit", fit)
-    words = ("fit", "films.csv", "--label-column", "tags", "-o", "m", "--group-column", "section")
-    shell(*words, code=1)
-    assert given["groups"] == films(40, 1)["section"].tolist()
-    assert given["columns"] == {"section": "ignore"}
-    shell(*words, "--category", "section", code=1)
-    assert given["columns"] == {"section": "category"}
+@pytest.mark.parametrize("kind", ["ignore", "category"])
+def test_rows_of_a_group_are_given_to_fit_as_groups(shell, kind):
+    frame = films(40, 1).dropna(subset="tags")
+    tags = frame.pop("tags")
+    columns = {"section": kind, "title": "ignore", "synopsis": "ignore"}  # what is left is quickly fitted
+    options = [word for column in ("title", "synopsis") for word in ("--ignore", column)]
+    options += ["--category", "section"] if kind == "category" else []
+    shell("fit", "films.csv", "--label-column", "tags", "-o", "m", "--group-column", "section", *options)
+    wanted, without = Tagger(columns), Tagger(columns)
+    wanted.fit(frame, tags, groups=frame["section"].tolist())
+    without.fit(frame, tags)
+    found = load("m")
+    assert dict(found.columns) == columns
+    np.testing.assert_allclose(found.leave_one_out(), wanted.leave_one_out(), rtol=1e-9)
+    assert not np.allclose(found.leave_one_out(), without.leave_one_out())
 
 
 def test_a_table_with_stage_options_is_a_matrix_as_before(shell):
@@ -241,8 +241,8 @@ def test_a_column_that_holds_the_labels_is_a_warning(shell):
     assert "Leave it out: columns={'genre': 'ignore'}." in messages
 
 
-def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
-    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+def test_progress_into_a_pipe_has_an_estimate(shell, change_limits):
+    change_limits(progress_seconds=0.0)
     messages = shell("fit", "films.csv", "--label-column", "tags", "-o", "m", "--ignore", "synopsis").stderr
     assert "weighing columns, at most 80 tries: 1%, about " in messages
     assert " s left\n" in messages

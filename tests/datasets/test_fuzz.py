@@ -6,6 +6,7 @@ import os
 import resource
 import sys
 import zipfile
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -32,8 +33,8 @@ def _fuzz(kind, examples, tmp_path):
 
     @given(st.one_of(files, files, st.binary(max_size=200)), st.booleans())
     @settings(deadline=None, max_examples=examples, suppress_health_check=list(HealthCheck), database=None)
-    def run(data, told):
-        format = FORMATS.get(kind, kind) if told else None
+    def run(data, is_given):
+        format = FORMATS.get(kind, kind) if is_given else None
         check_reading(path, data, format=format, **options)
 
     run()
@@ -77,7 +78,7 @@ WIDE_NOMINAL = b"@relation 'x: -C 1'\n@attribute l {0,1}\n@attribute c {" + b","
 )
 MANY_LABELS = b"@relation 'x: -C 20000'\n" + b"".join(b"@attribute l%d {1,0}\n" % j for j in range(20_000))
 NUMERIC = b"@relation 'x: -C 1'\n@attribute l {0,1}\n@attribute n numeric\n@data\n"
-HOSTILE = {
+HOSTILE = {  # (data, options); what takes long to make is a function
     "values of an attribute without an end": (b"@relation x\n@attribute a {" + b"," * 500_000, {}),
     "blanks in an attribute": (b"@relation x\n@attribute a {" + b"a , " * 250_000, {}),
     "quotes in an attribute": (b"@relation x\n@attribute " + b"'\\" * 500_000, {}),
@@ -105,9 +106,9 @@ HOSTILE = {
     "labels in one row": (b"1 5 4\n" + b"0," * 500_000, {}),
     "features in one row": (b"1 5 4\n0 " + b"0:1 " * 250_000, {}),
     "a far index": (b"1 2147483646:1\n" * 60_000, {}),
-    "packed zeros": (gzip.compress(b"\x00" * 300 * MIB), {}),
-    "packed rows": (gzip.compress(NUMERIC + b"{}\n" * (15 * MIB // 3)), {}),
-    "packed line": (gzip.compress(b"a,l\n" + b"1" * 100 * MIB), PREFIX),
+    "packed zeros": (lambda: gzip.compress(b"\x00" * 300 * MIB), {}),
+    "packed rows": (lambda: gzip.compress(NUMERIC + b"{}\n" * (15 * MIB // 3)), {}),
+    "packed line": (lambda: gzip.compress(b"a,l\n" + b"1" * 100 * MIB), PREFIX),
     "claimed array": (_zip_of("X", {"descr": "<f8", "fortran_order": False, "shape": (10**12, 2)}, b"0"), {}),
     "empty items": (_zip_of("X", {"descr": "<U0", "fortran_order": False, "shape": (10**12, 2)}, b""), {}),
     "rows of nothing": (
@@ -117,6 +118,7 @@ HOSTILE = {
 }
 
 
+@cache
 def _table(column, rows):
     stream = io.BytesIO()
     values = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array([column]))
@@ -125,10 +127,13 @@ def _table(column, rows):
     return stream.getvalue()
 
 
-LONG_TEXTS = _table("x" * 500_000, 20_000)  # 10 GB when every row has its own
-HOSTILE["long texts"] = (LONG_TEXTS, {"label_column": "l"})
-HOSTILE["long lists"] = (LONG_TEXTS, {"label_column": "c"})
-HOSTILE["equal numbers"] = (_table(0.5, 30_000_000), {"label_column": "l"})
+def _long_texts():
+    return _table("x" * 500_000, 20_000)  # 10 GB when every row has its own
+
+
+HOSTILE["long texts"] = (_long_texts, {"label_column": "l"})
+HOSTILE["long lists"] = (_long_texts, {"label_column": "c"})
+HOSTILE["equal numbers"] = (lambda: _table(0.5, 30_000_000), {"label_column": "l"})
 ONE = {"data": np.ones(1), "indices": np.array([0]), "indptr": np.array([0, 1])}
 HOSTILE["columns claimed in npz"] = (
     npz_bytes(**{f"{key}_{part}": v for key in "XY" for part, v in {**ONE, "shape": [1, 2**31 - 2]}.items()}),
@@ -140,9 +145,14 @@ CLAIMS += ["long texts", "long lists", "equal numbers"]
 SLOW = {"packed rows"}
 
 
+def _hostile(kind):
+    data, options = HOSTILE[kind]
+    return (data() if callable(data) else data), options
+
+
 @pytest.mark.parametrize("kind", CLAIMS)
 def test_more_memory_than_a_file_may_ask_for_is_an_option(kind, tmp_path):
-    data, options = HOSTILE[kind]
+    data, options = _hostile(kind)
     (tmp_path / "hostile").write_bytes(data)
     with pytest.raises(DatasetError, match=r"asks for [\d.]+ GiB of memory, .* max_gib=[\d.]+"):
         load_dataset(tmp_path / "hostile", **options)
@@ -164,7 +174,7 @@ def test_max_gib_is_the_limit(tmp_path):
 
 def test_rows_for_a_model_are_bounded_too(tmp_path):
     path = tmp_path / "new.parquet"
-    path.write_bytes(LONG_TEXTS)
+    path.write_bytes(_long_texts())
     before = _peak()
     chunks = FeatureChunks(path, ["c=y", "c=x"], 4096)
     assert sum(chunk.shape[0] for chunk in chunks) == 20_000  # the text is there once
@@ -193,7 +203,7 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path):
     "kind", [pytest.param(kind, marks=[pytest.mark.slow] if kind in SLOW else []) for kind in HOSTILE]
 )
 def test_small_files_meant_to_exhaust_the_reader(kind, tmp_path):
-    data, options = HOSTILE[kind]
+    data, options = _hostile(kind)
     assert len(data) < MIB + 64
     before = _peak()
     check_reading(tmp_path / "hostile", data, **options)

@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
+from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from openml_answers import answered_by
 from simlabel.datasets import Dataset, DatasetError, list_datasets, load_dataset, river_file
-from simlabel.datasets import _load as load_module
 
 ARFF = "@relation x\n@attribute a numeric\n@attribute l {0,1}\n@data\n"
 XML = '<labels><label name="l"/></labels>'
@@ -26,11 +27,12 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def no_network(monkeypatch):
-    def fetch(name, **options):
-        raise DatasetError("could not be fetched: no network", f"OpenML {name}")
+def no_network():
+    def urlopen(*_, **__):
+        raise URLError("no network")
 
-    monkeypatch.setattr(load_module, "fetch", fetch)
+    with answered_by(urlopen):
+        yield
 
 
 @needs_river
@@ -99,7 +101,7 @@ def test_parts_that_do_not_fit_together(folder):
 
 
 @pytest.mark.usefixtures("no_network")
-def test_missing_set_says_how_to_obtain_it(folder):
+def test_error_for_a_missing_set_lists_the_ways_to_obtain_it(folder):
     with pytest.raises(DatasetError) as caught:
         load_dataset("bibtex")
     message = str(caught.value)
@@ -112,7 +114,7 @@ def test_missing_set_says_how_to_obtain_it(folder):
 @pytest.mark.usefixtures("no_network")
 def test_missing_yeast_names_river_and_openml(monkeypatch):
     monkeypatch.delenv("SIMLABEL_DATA", raising=False)
-    monkeypatch.setattr(load_module, "river_file", lambda name: None)
+    monkeypatch.setitem(sys.modules, "river", None)
     with pytest.raises(DatasetError) as caught:
         load_dataset("yeast")
     for words in ("it is not set", "pip install river", "set 40597 of OpenML", "no network"):
@@ -149,7 +151,7 @@ def test_format_is_found_by_content(folder):
 
 
 def test_list_shows_what_needs_options_and_what_is_broken(folder, monkeypatch):
-    monkeypatch.setattr(load_module, "river_file", lambda name: None)
+    monkeypatch.setitem(sys.modules, "river", None)
     (folder / "good.txt").write_text("2 3 2\n0,1 0:1\n0 1:1\n")
     (folder / "table.csv").write_text("a,l\n1,1\n")
     (folder / "broken.arff").write_text(ARFF)
@@ -165,7 +167,7 @@ def test_list_shows_what_needs_options_and_what_is_broken(folder, monkeypatch):
 
 
 def test_list_of_nothing(folder, monkeypatch):
-    monkeypatch.setattr(load_module, "river_file", lambda name: None)
+    monkeypatch.setitem(sys.modules, "river", None)
     table = list_datasets()
     assert len(table) == 0
     assert "rows" in table.columns

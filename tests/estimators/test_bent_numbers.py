@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from simlabel import SMLClassifier, Tagger, load
-from simlabel._utils.limits import changed_limits
 from simlabel.similarities import Linear
 
 
@@ -29,7 +28,7 @@ def rbf_block():
     return Tagger({"penalty": "text"}).fit(*signs(150, 0))
 
 
-def test_what_only_an_rbf_sees_is_seen(rbf_block):
+def test_what_only_an_rbf_sees_is_seen(rbf_block, changed_limits):
     X, y = signs(100, 1)
     with changed_limits(exact_bytes=24 * 100**2):  # matrices of 100 rows, and no more
         straight = Tagger({"penalty": "text"}).fit(*signs(150, 0))

@@ -8,7 +8,6 @@ import pytest
 import scipy.sparse as sp
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load
-from simlabel._utils.limits import changed_limits
 from simlabel.metrics import average_precision
 from simlabel.normalizers import UnitLength, UnitsWarning
 from simlabel.similarities import RBF, ChiSquare, Precomputed
@@ -63,7 +62,7 @@ def test_saved_taught_forgotten_and_chosen_anew(rng, tmp_path):
     assert again.retune().tuning_.note == auto.tuning_.note
 
 
-def test_what_suits_rows_and_similarity_is_compared(rng):
+def test_what_suits_rows_and_similarity_is_compared(rng, changed_limits):
     X, Y = mixed_units(rng)
     sparse = SMLClassifier(normalizer="auto").fit(sp.csr_array(np.maximum(X, 0.0)), Y)
     assert "quantile" not in sparse.tuning_.note

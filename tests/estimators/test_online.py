@@ -430,8 +430,8 @@ def test_teachers_do_not_undo_each_other():
 
 
 @pytest.mark.filterwarnings("ignore::simlabel.ridge.RetuneWarning")
-def test_inducing_rows_that_teaching_draws_are_those_of_a_fresh_fit(rng, monkeypatch, tmp_path):
-    monkeypatch.setattr(Ridge, "n_inducing", lambda self, n: None if n <= 30 else 10)
+def test_inducing_rows_that_teaching_draws_are_those_of_a_fresh_fit(rng, change_limits, tmp_path):
+    change_limits(exact_bytes=3 * 8 * 30**2, inducing_rows=10)
     X, Y, Q = rng.random((40, 3)), (rng.random((40, 3)) < 0.4).astype(int), rng.random((9, 3))
 
     def model(seed):
@@ -445,6 +445,7 @@ def test_inducing_rows_that_teaching_draws_are_those_of_a_fresh_fit(rng, monkeyp
         for grown in (few, load(tmp_path / "few.simlabel")):
             grown.partial_fit(X[30:], Y[30:])
             used = grown._model.scorer.solved.used.tolist()
+            assert len(used) == 10
             assert used == fresh._model.scorer.solved.used.tolist()
             scores = fresh.label_weights(Q)
             np.testing.assert_allclose(grown.label_weights(Q), scores, rtol=1e-6, atol=1e-9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,19 +30,30 @@ def problem(rng, n=60):
     return rng.random((n, 5)), (rng.random((n, 4)) < 0.4).astype(int), rng.random((25, 5))
 
 
+class Recorded:
+    """Notes the number of columns of each reduction of an engine."""
+
+    widths: ClassVar[list[int]] = []
+
+    def reduce(self, call):
+        sums = super().reduce(call)
+        self.widths.extend(each.shape[1] for each in sums)
+        return sums
+
+
+class RecordedExact(Recorded, Exact):
+    pass
+
+
+class RecordedCollapsed(Recorded, Collapsed):
+    pass
+
+
 @pytest.fixture
-def widths(monkeypatch):
-    """Return the number of columns of each reduction in a test."""
-    seen = []
-    for engine in (Exact, Collapsed):
-
-        def reduce(self, *args, _reduce=engine.reduce, **options):
-            sums = _reduce(self, *args, **options)
-            seen.extend(each.shape[1] for each in sums)
-            return sums
-
-        monkeypatch.setattr(engine, "reduce", reduce)
-    return seen
+def widths():
+    """Return the number of columns of each reduction of a recorded engine in a test."""
+    Recorded.widths.clear()
+    return Recorded.widths
 
 
 @pytest.mark.parametrize("stages", CASES, ids=str)
@@ -73,7 +86,7 @@ def test_automl_gives_them_too(rng):
 
 def test_pairs_are_visited_once(rng, widths):
     X, Y, Q = problem(rng)
-    model = SMLClassifier(RBF(2.0)).fit(X, Y)
+    model = SMLClassifier(RBF(2.0), engine=RecordedExact()).fit(X, Y)
     n_sizes = len(np.unique(Y.sum(axis=1)))
     widths.clear()
     model.outputs(Q)
@@ -83,7 +96,7 @@ def test_pairs_are_visited_once(rng, widths):
 @pytest.mark.parametrize("stages", [{}, {"influence": "ridge"}, {"weighting": "top_k"}], ids=str)
 def test_label_weights_alone_do_without_set_sizes(stages, rng, widths):
     X, Y, Q = problem(rng)
-    model = SMLClassifier(RBF(2.0), **stages).fit(X, Y).partial_fit(X[:3], Y[:3])
+    model = SMLClassifier(RBF(2.0), engine=RecordedExact(), **stages).fit(X, Y).partial_fit(X[:3], Y[:3])
     widths.clear()
     model.label_weights(Q)
     assert widths == [4]
@@ -91,7 +104,7 @@ def test_label_weights_alone_do_without_set_sizes(stages, rng, widths):
 
 def test_what_is_collapsed_already_is_not_collapsed_again(rng, widths):
     X, Y, Q = problem(rng)
-    model = SMLClassifier(Quadratic(), engine="collapsed").fit(X, Y)
+    model = SMLClassifier(Quadratic(), engine=RecordedCollapsed()).fit(X, Y)
     widths.clear()
     model.label_weights(Q)
     assert widths == [4 + len(np.unique(Y.sum(axis=1)))]

@@ -8,7 +8,6 @@ import pytest
 import scipy.sparse as sp
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
-from simlabel._utils.limits import changed_limits
 from simlabel._utils.rows import content_order
 from simlabel.model.sketches import Condense, RandomFeatures
 from simlabel.ridge import Ridge
@@ -57,7 +56,7 @@ def _check(model, rows, queries, rng, with_groups=False):
     ],
     ids=str,
 )
-def test_the_order_of_rows_does_not_matter(stages, rows, rng):
+def test_the_order_of_rows_does_not_matter(stages, rows, rng, changed_limits):
     with changed_limits(tuned_rows=100, normalizer_rows=100):
         _check(SMLClassifier(**stages, random_state=3), rows, np.abs(rng.normal(size=(60, 5))), rng)
 
@@ -83,7 +82,7 @@ def test_nor_does_it_with_groups_and_sparse_rows(rows, rng):
     ],
     ids=str,
 )
-def test_nor_does_it_with_precomputed_similarities(stages, rng):
+def test_nor_does_it_with_precomputed_similarities(stages, rng, changed_limits):
     """With a precomputed matrix, columns are permuted with the rows."""
     X, Q = rng.normal(size=(N, 4)), rng.normal(size=(60, 4))
     Y = (X[:, :3] + 0.6 * rng.normal(size=(N, 3)) > 0.9).astype(int)
@@ -105,7 +104,7 @@ def test_content_order_of_similarities(form, rng):
     np.testing.assert_array_equal(order[other], one)
 
 
-def test_nor_does_it_where_stages_are_chosen(rows, rng):
+def test_nor_does_it_where_stages_are_chosen(rows, rng, changed_limits):
     X, Y, *_ = rows
     order, queries = rng.permutation(N), np.abs(rng.normal(size=(60, 5)))
     with changed_limits(tuned_rows=120, evaluated_entries=400):
@@ -117,7 +116,7 @@ def test_nor_does_it_where_stages_are_chosen(rows, rng):
     np.testing.assert_array_equal(one.predict(queries), other.predict(queries))
 
 
-def test_nor_does_it_for_tables(rng):
+def test_nor_does_it_for_tables(rng, changed_limits):
     words = np.array(["sea", "ship", "sail", "tree", "leaf", "wood", "rain", "wind", "sun"])
     texts = [" ".join(rng.choice(words, 4)) for _ in range(200)]
     table = pd.DataFrame({"text": texts, "year": rng.integers(1900, 2000, 200)})

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier
-from simlabel._utils.limits import changed_limits
 from simlabel._utils.rows import assign_folds
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Laplacian, Linear, Quadratic
@@ -134,7 +133,7 @@ def test_ridge_and_its_leave_one_out(grouped, inducing, seed, weighted):
 @pytest.mark.parametrize("similarity", [RBF(0.5), Linear()], ids=repr)
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=5)
-def test_many_patterns_are_iterated_to_the_same_influence(similarity, seed):
+def test_many_patterns_are_iterated_to_the_same_influence(similarity, seed, changed_limits):
     X, Y, _, Q = made(seed, n=40)
     direct = SMLClassifier(similarity, influence=Ridge(0.3), normalizer=None).fit(X, Y)
     with changed_limits(pattern_operations=0.0):
@@ -145,7 +144,7 @@ def test_many_patterns_are_iterated_to_the_same_influence(similarity, seed):
     np.testing.assert_allclose(*scores, atol=1e-5)
 
 
-def test_left_out_scores_of_folds_are_those_of_the_other_folds():
+def test_left_out_scores_of_folds_are_those_of_the_other_folds(changed_limits):
     X, Y, _, _ = made(3, n=60)
     with changed_limits(pattern_operations=0.0):
         model = SMLClassifier(RBF(0.5), influence=Ridge(0.3), normalizer=None).fit(X, Y)

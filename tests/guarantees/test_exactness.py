@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simlabel import SMLClassifier
-from simlabel._utils.limits import changed_limits
 from simlabel.guarantees import CalibrationData, LabelCoverage, Recall, SetCoverage
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Laplacian, Linear
@@ -157,7 +156,7 @@ def threshold_by_loops(scores, truth, guarantee):
 
 
 @pytest.mark.parametrize("kind", ["uniform", "ridge"])
-def test_blocks_threads_and_precision_change_nothing(kind):
+def test_blocks_threads_and_precision_change_nothing(kind, changed_limits):
     rng = np.random.default_rng(5)
     X, Q, Y = rng.normal(size=(40, 3)), rng.normal(size=(17, 3)), rng.random((40, N_LABELS)) < 0.4
     X, Q = X.astype(np.float32), Q.astype(np.float32)

@@ -138,8 +138,17 @@ def test_a_mapped_model_can_be_pickled(saved):
     np.testing.assert_array_equal(again.label_weights(X), model.label_weights(X))
 
 
+def test_a_failed_save_leaves_the_old_file(saved, files_of_at_most):
+    before = saved.read_bytes()
+    model = SMLClassifier(RBF(2.0)).fit(X, Y)
+    with files_of_at_most(1000), pytest.raises(OSError, match="File too large"):
+        model.save(saved)
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+
+
 @pytest.mark.parametrize("where", ["replace", "fsync"])
-def test_a_failed_save_leaves_the_old_file(saved, monkeypatch, where):
+def test_a_save_that_fails_at_its_end_leaves_the_old_file(saved, monkeypatch, where):
     before = saved.read_bytes()
 
     def fail(*_):

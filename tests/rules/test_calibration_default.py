@@ -7,10 +7,9 @@ import pytest
 from sklearn.metrics import log_loss
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
-from simlabel._utils.limits import changed_limits
 from simlabel.rules import LeaveOneOutCalibration, PerLabel, ShareWarning
 from simlabel.similarities import RBF, Function, Linear
-from simlabel.sums import UniformSampler
+from simlabel.sums import Exact, UniformSampler
 
 
 def noisy(rng, n=150, n_labels=3):
@@ -38,7 +37,7 @@ def shares(model):
     return model.plan_.reasons[-1]
 
 
-def test_auto_uses_shares_beyond_limits_and_gives_the_reason(rng):
+def test_auto_uses_shares_beyond_limits_and_gives_the_reason(rng, changed_limits):
     X, Y = noisy(rng)
 
     def fitted(similarity=RBF(1.0), rows=150, **stages):  # noqa: B008 - never changed
@@ -75,17 +74,12 @@ def test_retune_calibrates_a_model_fitted_on_few_rows(rng):
     assert model.retune().calibration_ is not None
 
 
-def test_one_pass_for_rule_and_calibration(rng, monkeypatch):
-    from simlabel.sums import Exact
-
+def test_one_pass_for_rule_and_calibration(rng):
     X, Y = noisy(rng)
-    passes = []
-    reduce = Exact.reduce
-    monkeypatch.setattr(
-        Exact, "reduce", lambda self, call: passes.append(call.Q.shape[0]) or reduce(self, call)
-    )
-    SMLClassifier(RBF(1.0), engine=Exact(), label_rule=PerLabel("f1_micro")).fit(X, Y)
-    assert passes == [150]
+    blocks = []
+    engine = Exact(on_block=lambda *pairs: blocks.append(pairs))
+    SMLClassifier(RBF(1.0), engine=engine, label_rule=PerLabel("f1_micro")).fit(X, Y)
+    assert [total for done, total in blocks if done == total] == [150 * 150]
 
 
 def test_auto_is_the_default_and_is_saved(rng, tmp_path):

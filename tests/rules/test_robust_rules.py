@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simlabel import AutoSMLClassifier, SMLClassifier
-from simlabel._utils.limits import changed_limits
 from simlabel.metrics import f1_micro, find_criterion
 from simlabel.rules import (
     TUNED_METRICS,
@@ -204,7 +203,7 @@ def test_auto_chooses_the_rule_that_is_clearly_best(best, criterion):
     assert type(rule) is {"size": SetSize, "threshold": Threshold, "label": PerLabel}[best]
 
 
-def test_auto_tries_no_threshold_function_of_very_many_labels():
+def test_auto_tries_no_threshold_function_of_very_many_labels(changed_limits):
     sizes, block = known_by_one_alone("threshold")
     with changed_limits(threshold_labels=5):
         assert not isinstance(AutoRule().fit(sizes, [block]), Threshold)

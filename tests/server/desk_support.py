@@ -16,12 +16,22 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import psutil
+from fastapi.testclient import TestClient
 
 from simlabel import SMLClassifier, Tagger, load
-from simlabel.server import apply_changes, create_store
+from simlabel.server import TaggingServer, apply_changes, create_store, make_app
 from simlabel.tables import table_cells
 
 MAIN = "from simlabel.cli import main; main()"
+
+
+def hasty_main(seconds: float) -> str:
+    """Return the code of a server with other timeouts than 10 and 20 seconds."""
+    imports = "import simlabel.server._serve as c, simlabel.server._middleware as g; "
+    return imports + f"c._HEAD_SECONDS = c._WRITE_SECONDS = g._SLOWEST = {seconds}; " + MAIN
+
+
 WORDS = {
     "horror": ["shark", "blood", "night", "fear", "ghost", "scream"],
     "romance": ["love", "wedding", "kiss", "heart", "bouquet", "dance"],
@@ -49,7 +59,56 @@ def made_items(n: int, seed: int = 0, done: bool = True) -> list[dict[str, objec
     ]
 
 
-class Server:
+class Client:
+    """Requests to a server, which must succeed."""
+
+    client: httpx.Client
+
+    def post(self, path: str, body: object = None, **more: object) -> dict:
+        answer = self.client.post(path, json={} if body is None else body, **more)
+        assert answer.status_code < 300, answer.text
+        return answer.json() if answer.content else {}
+
+    def get(self, path: str, **more: object) -> dict:
+        answer = self.client.get(path, **more)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def wait_for_model(self, seconds: float = 120) -> dict:
+        """Wait until the model is trained on all changes."""
+        return self.wait(lambda status: status["model_position"] >= status["position"], seconds)
+
+    def wait(self, done, seconds: float = 120) -> dict:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            status = self.get("/api/status")
+            if done(status):
+                return status
+            time.sleep(0.1)
+        raise AssertionError(f"waited {seconds} s in vain: {status}")
+
+
+class LocalServer(Client):
+    """A server in this process, without a socket, and without the process that learns."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.process = folder, psutil.Process()
+        self.desk = TaggingServer(folder)
+        self.desk.imports.start()
+        self.client = TestClient(
+            make_app(self.desk),
+            base_url="http://localhost",
+            client=("127.0.0.1", 5000),
+            follow_redirects=False,
+        )
+
+    def close(self) -> None:
+        """End the threads of the server."""
+        self.client.close()
+        self.desk.close()
+
+
+class Server(Client):
     """A process that runs `simlabel serve`."""
 
     def __init__(
@@ -84,29 +143,6 @@ class Server:
             except httpx.TransportError:
                 time.sleep(0.05)
         raise RuntimeError("the server does not answer")
-
-    def post(self, path: str, body: object = None, **more: object) -> dict:
-        answer = self.client.post(path, json={} if body is None else body, **more)
-        assert answer.status_code < 300, answer.text
-        return answer.json() if answer.content else {}
-
-    def get(self, path: str, **more: object) -> dict:
-        answer = self.client.get(path, **more)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    def wait_for_model(self, seconds: float = 120) -> dict:
-        """Wait until the model is trained on all changes."""
-        return self.wait(lambda status: status["model_position"] >= status["position"], seconds)
-
-    def wait(self, done, seconds: float = 120) -> dict:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            status = self.get("/api/status")
-            if done(status):
-                return status
-            time.sleep(0.1)
-        raise AssertionError(f"waited {seconds} s in vain: {status}")
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)

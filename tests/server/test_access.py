@@ -193,15 +193,22 @@ def test_behind_proxy_requires_tokens(tmp_path):
 
 
 @pytest.mark.parametrize("origin", ["http://[", "http://localhost:99999999", "//", "null", "\x7f"])
-def test_invalid_origin_counts_as_another_site(empty, origin):
-    answer = empty.client.post("/api/undo", headers={"origin": origin})
+def test_invalid_origin_counts_as_another_site(local, origin):
+    answer = local.client.post("/api/undo", headers={"origin": origin})
     assert answer.status_code == 403
 
 
-def test_content_length_with_transfer_encoding_is_refused(empty):
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A server for requests that change nothing."""
+    with Server(tmp_path_factory.mktemp("running") / "desk") as server:
+        yield server
+
+
+def test_content_length_with_transfer_encoding_is_refused(running):
     head = b"POST /api/undo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
     head += b"Transfer-Encoding: chunked\r\n\r\n"
-    answer = raw_request(empty.address, head + b"2\r\n{}\r\n0\r\n\r\n")
+    answer = raw_request(running.address, head + b"2\r\n{}\r\n0\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b"not both" in answer
 
@@ -241,9 +248,9 @@ def test_request_size_is_limited_without_authentication(tmp_path):
         assert server.client.post("/api/suggest", content=body, headers=head).status_code == 422
 
 
-def test_incomplete_request_changes_nothing(empty):
+def test_incomplete_request_changes_nothing(running):
     """The body is valid JSON so far, but shorter than announced."""
-    host, port = empty.address.removeprefix("http://").strip("/").split(":")
+    host, port = running.address.removeprefix("http://").strip("/").split(":")
     body = b'{"name": "half a request"}'
     with socket.create_connection((host, int(port))) as connection:
         head = b"POST /api/labels HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -251,7 +258,7 @@ def test_incomplete_request_changes_nothing(empty):
         connection.shutdown(socket.SHUT_WR)
         connection.settimeout(60)
         connection.recv(1000)
-    assert empty.get("/api/labels")["labels"] == []
+    assert running.get("/api/labels")["labels"] == []
 
 
 def test_invalid_data_after_a_request_does_not_prevent_its_answer(caplog):

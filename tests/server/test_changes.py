@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import struct
 import time
@@ -284,9 +283,10 @@ def test_server_recovers_from_a_full_disk(desk):
     assert desk.forget(ADA, number, 60)["erased"]
 
 
-def test_store_that_becomes_read_only_is_reported(desk, monkeypatch):
+def test_store_that_becomes_read_only_is_reported(desk, request):
     assert desk.problems() == []
-    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    desk.places.store.chmod(0o444)
+    request.getfixturevalue("nobody")
     assert desk.problems() == ["The store can only be read."]
 
 

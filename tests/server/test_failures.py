@@ -129,23 +129,6 @@ def test_failed_update_is_repeated(desk, monkeypatch, what):
     assert answer["rows"] == desk.status()["items"]["done"]
 
 
-@pytest.fixture
-def nobody(tmp_path):
-    """Drop root privileges during a test, so that file permissions apply."""
-    if not hasattr(os, "geteuid"):
-        pytest.skip("permissions are others on this system")
-    if os.geteuid() == 0:
-        for path in (tmp_path, *tmp_path.parents):
-            if not path.stat().st_mode & 0o001:
-                path.chmod(0o755)  # the folders that pytest has created
-        os.seteuid(65534)
-        yield
-        os.seteuid(0)
-    else:
-        yield
-    (tmp_path / "desk").chmod(0o755)
-
-
 def test_read_only_store_answers_and_refuses_changes(tmp_path, request):
     folder = tmp_path / "desk"
     desk = TaggingServer(folder)

@@ -13,6 +13,7 @@ import time
 from contextlib import closing
 
 import pandas as pd
+import psutil
 import pytest
 from desk_support import MAIN, Server, opened
 
@@ -20,6 +21,7 @@ from simlabel.server import ImportOptions, ReaderCrashed, TableReader
 
 ROWS = {"id": ["a", "b"], "title": ["Sea, sun", "Café"], "year": ["1975", "2001"], "tags": ["x|y", "x"]}
 FRAME = pd.DataFrame(ROWS)
+STORED = [("Café", ["x"]), ("Sea, sun", ["x", "y"])]
 
 
 def _json_lines():
@@ -80,59 +82,62 @@ def served(folder, *options):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_each_format_is_imported(kind, empty, tmp_path):
+def test_each_format_is_imported(kind, local):
     data = FORMATS[kind]()
-    job = imported(empty, data, name=f"films.{kind}", label_column="tags", id_column="id")
+    job = imported(local, data, name=f"films.{kind}", label_column="tags", id_column="id")
     assert (job["state"], job["problems"]) == ("done", [])
     assert counts(job) == [2, 0, 0]
-    wanted = [("Café", ["x"]), ("Sea, sun", ["x", "y"])]
-    assert stored(empty) == wanted
+    assert stored(local) == STORED
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "xlsx"])
+def test_a_table_is_imported_on_the_command_line(kind, tmp_path):
     table = tmp_path / f"films.{kind}"
-    table.write_bytes(data)
-    with Server(tmp_path / "other", "--import", str(table), "--label-column", "tags", "--id", "id") as other:
-        assert ended(other, 1)["state"] == "done"
-        assert stored(other) == wanted
-        said = other.end()[1]
+    table.write_bytes(FORMATS[kind]())
+    with Server(tmp_path / "desk", "--import", str(table), "--label-column", "tags", "--id", "id") as server:
+        assert ended(server, 1)["state"] == "done"
+        assert stored(server) == STORED
+        said = server.end()[1]
     assert f"import of films.{kind}, done: 2 new, 0 updated, 0 unchanged" in said
 
 
-def test_file_with_the_same_name_overwrites_nothing(empty):
+def test_file_with_the_same_name_overwrites_nothing(local):
     requested = {"name": "films.csv", "label_column": "tags"}
     first, second = (f"title,tags\n{words} one,x\n{words} two,y\n".encode() for words in ("sea", "sun"))
-    assert counts(imported(empty, first, **requested)) == [2, 0, 0]
-    assert counts(imported(empty, second, **requested)) == [2, 0, 0]
-    assert [title for title, _ in stored(empty)] == ["sea one", "sea two", "sun one", "sun two"]
-    assert counts(imported(empty, first, **requested)) == [
+    assert counts(imported(local, first, **requested)) == [2, 0, 0]
+    assert counts(imported(local, second, **requested)) == [2, 0, 0]
+    assert [title for title, _ in stored(local)] == ["sea one", "sea two", "sun one", "sun two"]
+    assert counts(imported(local, first, **requested)) == [
         0,
         0,
         2,
     ]  # importing the same file again adds nothing
     more = b"title,tags\nnew one,x\n" + first.partition(b"\n")[2].replace(b"two,y", b"two,y|z")
-    assert counts(imported(empty, more, **requested)) == [1, 1, 1]
-    assert ("sea two", ["y", "z"]) in stored(empty)
+    assert counts(imported(local, more, **requested)) == [1, 1, 1]
+    assert ("sea two", ["y", "z"]) in stored(local)
 
 
-def test_repeated_rows_of_a_file_are_separate_items(empty):
+def test_repeated_rows_of_a_file_are_separate_items(local):
     twice = b"title,tags\nsea,x\nsea,x\n"
-    assert counts(imported(empty, twice, name="t.csv", label_column="tags")) == [2, 0, 0]
-    assert counts(imported(empty, twice, name="t.csv", label_column="tags")) == [0, 0, 2]
+    assert counts(imported(local, twice, name="t.csv", label_column="tags")) == [2, 0, 0]
+    assert counts(imported(local, twice, name="t.csv", label_column="tags")) == [0, 0, 2]
 
 
-def test_import_without_ids_keeps_edited_content(empty):
-    imported(empty, b"title\nsea\n", name="t.csv")
-    (item,) = empty.get("/api/items")["items"]
-    empty.client.put(f"/api/items/{item['id']}", json={"content": {"title": "the sea"}})
-    assert counts(imported(empty, b"title\nsea\n", name="t.csv")) == [0, 0, 1]
-    assert stored(empty) == [("the sea", [])]
+def test_import_without_ids_keeps_edited_content(local):
+    imported(local, b"title\nsea\n", name="t.csv")
+    (item,) = local.get("/api/items")["items"]
+    local.client.put(f"/api/items/{item['id']}", json={"content": {"title": "the sea"}})
+    assert counts(imported(local, b"title\nsea\n", name="t.csv")) == [0, 0, 1]
+    assert stored(local) == [("the sea", [])]
 
 
-def test_repeated_id_in_a_file_is_a_problem(empty):
-    job = imported(empty, b"id,title\na,one\nb,two\na,three\n", name="t.csv", id_column="id")
+def test_repeated_id_in_a_file_is_a_problem(local):
+    job = imported(local, b"id,title\na,one\nb,two\na,three\n", name="t.csv", id_column="id")
     assert counts(job) == [2, 0, 0]
     assert job["problems"] == [
         {"row": 3, "problem": "The row was skipped, because it has the same id as row 1."},
     ]
-    assert [title for title, _ in stored(empty)] == ["one", "two"]
+    assert [title for title, _ in stored(local)] == ["one", "two"]
 
 
 def test_missing_column_is_reported_before_the_server_starts(tmp_path):
@@ -148,12 +153,12 @@ def test_missing_column_is_reported_before_the_server_starts(tmp_path):
     assert served(tmp_path / "desk", "--import", str(tmp_path / "absent.csv")).returncode == 2
 
 
-def test_file_with_too_many_rows_for_its_size_is_refused(empty):
+def test_file_with_too_many_rows_for_its_size_is_refused(local):
     repeated = _packed(pd.DataFrame({"n": [0] * 3_000_000}).to_parquet)
-    job = imported(empty, repeated, name="t.parquet")
+    job = imported(local, repeated, name="t.parquet")
     assert job["state"] == "failed"
     assert "3,000,000 rows" in job["problems"][0]["problem"]
-    assert empty.get("/api/status")["items"] == {"waiting": 0, "done": 0}
+    assert local.get("/api/status")["items"] == {"waiting": 0, "done": 0}
 
 
 LONG = 50_000  # rows, so that the import is still running when it is interrupted
@@ -167,7 +172,6 @@ def long_import(server):
 
 def reading(server):
     """Return the processes that read a table for a server."""
-    psutil = pytest.importorskip("psutil", reason="psutil is not installed")
     children = psutil.Process(server.process.pid).children()
     alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
     return [child for child in alive if any("_parsing" in word for word in child.cmdline())]
@@ -196,18 +200,18 @@ def until(found, seconds=120):
     raise AssertionError(f"waited {seconds} s in vain")
 
 
-def test_crashed_reader_is_started_twice_and_the_server_continues(empty):
+def test_crashed_reader_is_started_twice_and_the_server_continues(local):
     """As if a compiled reader aborted on a damaged file."""
-    number = long_import(empty)
-    (first,) = until(lambda: reading(empty))
+    number = long_import(local)
+    (first,) = until(lambda: reading(local))
     os.kill(first.pid, signal.SIGABRT)
-    (second,) = until(lambda: [one for one in reading(empty) if one.pid != first.pid])
+    (second,) = until(lambda: [one for one in reading(local) if one.pid != first.pid])
     os.kill(second.pid, signal.SIGABRT)
-    job = ended(empty, number)
+    job = ended(local, number)
     assert job["state"] == "failed"
     assert "SIGABRT" in job["problems"][-1]["problem"]
-    assert counts(imported(empty, b"title\nsea\n", name="t.csv")) == [1, 0, 0]
-    assert list((empty.folder / "incoming").iterdir()) == []
+    assert counts(imported(local, b"title\nsea\n", name="t.csv")) == [1, 0, 0]
+    assert list((local.folder / "incoming").iterdir()) == []
 
 
 def test_import_is_given_up_after_two_killed_servers(tmp_path):
@@ -221,19 +225,19 @@ def test_import_is_given_up_after_two_killed_servers(tmp_path):
         assert ended(server, number)["problems"][-1]["problem"].startswith("The server ended")
 
 
-def test_import_can_be_canceled(empty):
-    number = long_import(empty)
-    until(lambda: empty.get("/api/status")["items"]["done"])
-    canceled = empty.client.delete(f"/api/jobs/{number}")
+def test_import_can_be_canceled(local):
+    number = long_import(local)
+    until(lambda: local.get("/api/status")["items"]["done"])
+    canceled = local.client.delete(f"/api/jobs/{number}")
     assert (canceled.status_code, canceled.json()["state"]) == (200, "canceled")
-    until(lambda: not reading(empty))
-    assert empty.client.delete(f"/api/jobs/{number}").status_code == 409
-    assert empty.client.delete("/api/jobs/99").status_code == 404
-    assert list((empty.folder / "incoming").iterdir()) == []
-    assert imported(empty, b"title\nsea\n", name="t.csv")["state"] == "done"  # the next import runs
-    job = empty.get(f"/api/jobs/{number}")
+    until(lambda: not reading(local))
+    assert local.client.delete(f"/api/jobs/{number}").status_code == 409
+    assert local.client.delete("/api/jobs/99").status_code == 404
+    assert list((local.folder / "incoming").iterdir()) == []
+    assert imported(local, b"title\nsea\n", name="t.csv")["state"] == "done"  # the next import runs
+    job = local.get(f"/api/jobs/{number}")
     assert job["state"] == "canceled"
-    assert 0 < job["new"] == empty.get("/api/status")["items"]["done"] < LONG
+    assert 0 < job["new"] == local.get("/api/status")["items"]["done"] < LONG
 
 
 def test_import_can_be_canceled_on_the_command_line(tmp_path):

@@ -141,12 +141,12 @@ def imported(server, asked, text):
     return job
 
 
-def test_numeric_labels_are_imported(empty):
+def test_numeric_labels_are_imported(local):
     lines = [{"title": "one", "tags": 1}, {"title": "two", "tags": None}, {"title": "half", "tags": 0.5}]
     text = "\n".join(map(json.dumps, lines))
-    job = imported(empty, {"name": "t.jsonl", "label_column": "tags"}, text)
+    job = imported(local, {"name": "t.jsonl", "label_column": "tags"}, text)
     assert (job["state"], job["problems"]) == ("done", [])
-    table = list(csv.DictReader(io.StringIO(empty.client.get("/api/export?format=csv").text)))
+    table = list(csv.DictReader(io.StringIO(local.client.get("/api/export?format=csv").text)))
     assert [(row["status"], row["tags"]) for row in table] == [
         ("done", "1"),
         ("waiting", ""),
@@ -154,7 +154,7 @@ def test_numeric_labels_are_imported(empty):
     ]
 
 
-def test_import_and_export(empty, tmp_path):
+def test_import_and_export(local, tmp_path):
     rows = [
         ["id", "title", "tags"],
         ["a", "=1+1", "x|y"],
@@ -164,33 +164,33 @@ def test_import_and_export(empty, tmp_path):
     ]
     text = "\n".join(",".join(row) for row in rows)
     requested = {"name": "t.csv", "label_column": "tags", "id_column": "id"}
-    job = imported(empty, requested, text)
+    job = imported(local, requested, text)
     assert (job["state"], job["done"], job["total"]) == ("done", 3, 3)
     assert [problem["row"] for problem in job["problems"]] == [5]
-    table = list(csv.DictReader(io.StringIO(empty.client.get("/api/export?format=csv").text)))
+    table = list(csv.DictReader(io.StringIO(local.client.get("/api/export?format=csv").text)))
     assert [(row["name"], row["status"], row["tags"]) for row in table] == [
         ("a", "done", "x; y"),
         ("b", "done", "y"),
         ("c", "waiting", ""),
     ]
     assert [row["title"] for row in table] == ["'=1+1", "'@sum", "#N/A"]
-    lines = [json.loads(line) for line in empty.client.get("/api/export?format=jsonl").text.splitlines()]
+    lines = [json.loads(line) for line in local.client.get("/api/export?format=jsonl").text.splitlines()]
     assert [line["content"]["title"] for line in lines] == ["=1+1", "@sum", "#N/A"]
     openpyxl = pytest.importorskip("openpyxl")
-    sheet = openpyxl.load_workbook(io.BytesIO(empty.client.get("/api/export?format=xlsx").content)).active
+    sheet = openpyxl.load_workbook(io.BytesIO(local.client.get("/api/export?format=xlsx").content)).active
     assert {cell.data_type for row in sheet.iter_rows() for cell in row if cell.value is not None} <= {
         "s",
         "n",
     }
-    wrong = empty.client.post("/api/imports", params={"label_column": "none"}, content=b"a,b\n1,2\n").json()
+    wrong = local.client.post("/api/imports", params={"label_column": "none"}, content=b"a,b\n1,2\n").json()
     for _ in range(600):
-        wrong = empty.get(f"/api/jobs/{wrong['id']}")
+        wrong = local.get(f"/api/jobs/{wrong['id']}")
         if wrong["state"] != "waiting":
             break
         time.sleep(0.1)
     assert wrong["state"] == "failed"
     assert "there is no column 'none'" in wrong["problems"][0]["problem"]
-    assert list((empty.folder / "incoming").iterdir()) == []
+    assert list((local.folder / "incoming").iterdir()) == []
 
 
 def test_annif_client_works_unchanged(taught):

@@ -215,8 +215,9 @@ def test_forgetting_on_the_page_warns_about_backups(empty, page_of):
     assert empty.get("/api/items", params={"text": was})["items"] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(1280, 900), (390, 800)], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("scheme", "size"), [("dark", (1280, 900)), ("light", (390, 800))], ids=["dark-desktop", "light-phone"]
+)
 def test_page_has_no_serious_accessibility_violation(taught, page_of, scheme, size):
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="axe-core is not installed"

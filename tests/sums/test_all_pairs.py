@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 import naive
-from simlabel._utils.limits import changed_limits
 from simlabel.similarities import (
     RBF,
     ChiSquare,
@@ -35,7 +34,7 @@ KINDS = [
 
 @pytest.mark.parametrize(("kind", "phi"), KINDS, ids=lambda each: repr(each)[:20])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_against_plain_loops(rng, kind, phi, form):
+def test_against_plain_loops(rng, kind, phi, form, changed_limits):
     X = rng.random((23, 4)).round(1)
     kind = kind.fit(X)
     with changed_limits(block_references=7):

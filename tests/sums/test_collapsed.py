@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier, similarity_sums
-from simlabel._utils.limits import changed_limits
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Cosine, Linear, OnColumns, Polynomial, Quadratic
 from simlabel.sums import Auto, Collapsed, CollapsedSums, Exact, Job, MergedSums, prepare, reducer_for
@@ -46,7 +45,7 @@ def test_equals_plain_loops(similarity, phi, make_V, memory_mib, rng):
 @pytest.mark.parametrize("collapsed_bytes", [1 << 28, 0], ids=["each column its sums", "alike columns one"])
 @pytest.mark.parametrize("make_V", [sp.csr_array, lambda V: V.toarray()])
 @pytest.mark.parametrize(("similarity", "phi"), CASES[:3], ids=[repr(case[0]) for case in CASES[:3]])
-def test_sparse_rows_stay_sparse(similarity, phi, make_V, collapsed_bytes, rng):
+def test_sparse_rows_stay_sparse(similarity, phi, make_V, collapsed_bytes, rng, changed_limits):
     Q, X, V = (
         sp.random_array(shape, density=0.2, rng=rng, format="csr") for shape in ((7, 9), (50, 9), (50, 3))
     )
@@ -107,26 +106,24 @@ def test_the_estimator_predicts_the_same(rng):
     assert "collapsed" in one.set_params(engine="collapsed").fit(X, Y).plan_.how
 
 
-def test_teaching_and_forgetting_update_the_sums(rng, monkeypatch, change_limits):
+def test_teaching_and_forgetting_update_the_sums(rng, change_limits):
     X, Y = rng.normal(size=(60, 4)), rng.integers(0, 2, (60, 3))
     Y[:4] = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]  # all sizes from the start
     change_limits(tail_rows=10)  # 40 rows are a chunk that stays as it is
     model = SMLClassifier("quadratic", engine="collapsed").fit(X[:40], Y[:40])
     model.partial_fit(X[40:], Y[40:])
-    collapsed = []
-    monkeypatch.setattr(CollapsedSums, "empty", lambda *args: collapsed.append(args))
+    sums = model._model.scorer.job.cache["collapsed"]  # carried over, before a query comes
     result = model.label_weights(X)
-    assert not collapsed  # carried over, not made anew
+    assert model._model.scorer.job.cache["collapsed"] is sums
     fresh = SMLClassifier("quadratic", engine="exact").fit(X, Y)
     np.testing.assert_allclose(result, fresh.label_weights(X), rtol=1e-9)
-    monkeypatch.undo()
     model.forget(list(range(10, 50)))
     left = np.r_[0:10, 50:60]
     fewer = SMLClassifier("quadratic", engine="exact").fit(X[left], Y[left])
     np.testing.assert_allclose(model.label_weights(X), fewer.label_weights(X), rtol=1e-9)
 
 
-def test_sums_of_many_words_and_labels_are_not_taken_beforehand_where_they_would_fill_the_memory(rng):
+def test_sums_that_would_fill_the_memory_are_not_taken_beforehand(rng, changed_limits):
     X = sp.random_array((300, 50), density=0.1, rng=rng, format="csr")
     Y = (rng.random((300, 4)) < 0.3).astype(int)
     requested = sp.random_array((5, 50), density=0.3, rng=rng, format="csr")

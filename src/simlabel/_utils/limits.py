@@ -22,6 +22,7 @@ class Limits:
     block_bytes: int = 1 << 25  # scores, terms or similarities computed at once
     block_rows: int = 2048  # rows at once if each takes as many numbers as there are references or labels
     compared_rows: int = 2000  # labeled or suspicious rows that are compared with each other
+    progress_seconds: float = 10.0  # between two lines of progress, without a terminal
 
     # rows
     tail_rows: int = 2048  # chunks are merged up to this size: few chunks, and little copying per batch
@@ -39,6 +40,7 @@ class Limits:
 
     # ridge
     exact_bytes: int = 1 << 30  # up to this size of three matrices of all pairs of references, solve exactly
+    changed_rows: int = 256  # after so many changed rows the linear system is prepared again
     inducing_rows: int = 2048  # references that are summed over if not all are solved for
     iterated_bytes: int = 1 << 28  # columns of linear rows times labels that are solved for at once
     coarse_rows: int = 256  # fewest rows for comparing penalties in single precision

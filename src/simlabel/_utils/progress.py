@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
+from simlabel._utils.limits import limits
 from simlabel._utils.text import for_terminal
 
 #: called with the number of finished steps, their total (None if unknown) and a description
@@ -24,7 +25,6 @@ class Advance(Protocol):
 
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
-_SECONDS = 10.0  # between two lines, without a terminal
 _MAX = 0.99  # shown before the end: after the last step some work usually remains
 
 
@@ -126,7 +126,7 @@ class Lines:
             self._began = self._said = now
             if self._announced:
                 _print_line(what)
-        elif now - self._said >= _SECONDS and done and total:
+        elif now - self._said >= limits().progress_seconds and done and total:
             self._said = now
             left = (now - self._began) / done * (total - done)
             _print_line(f"{what}: {min(done / total, _MAX):.0%}, about {left:.0f} s left")

@@ -308,6 +308,9 @@ def _full_block(
     return queries, min(references, max(1, prepared.n_rows))
 
 
+_STORED_BYTES = 12  # of an entry of sparse rows
+
+
 @dataclass(frozen=True)
 class _BlockBytes:
     """The memory of blocks, in bytes.
@@ -338,6 +341,8 @@ class _BlockBytes:
             copies = copies or (bool(leaf.views) and key not in prepared.views)
         entry = prepared.dtype.itemsize
         row = row_width(prepared.X) * entry if copies else 0
+        if not panels and prepared.stays_sparse:
+            row = 2 * _STORED_BYTES * prepared.X.nnz // max(1, prepared.n_rows)
         if not panels:
             return cls((n_similarities + 2) * entry, row, bytes_per_query, 1)
         return cls(0, row, 2 * bytes_per_query, panel_width(prepared.dtype))  # transposed at the end

@@ -86,7 +86,7 @@ def comparison_report(
         parts += [Section(prefix + title, tuple(blocks)) for title, blocks in found.items() if blocks]
     notes = sections.notes(comparison)
     if notes:
-        parts.append(Section("PendingRows", tuple(notes)))
+        parts.append(Section("Notes", tuple(notes)))
     names = ", ".join(one.name for one in sets)
     return Report(f"Comparison on {names}", comparison.protocol, _facts(comparison, sets), tuple(parts))
 
@@ -173,7 +173,7 @@ def evaluation_report(
         The evaluation.
     criteria : sequence of str
         What to show.
-    measured : sequence of (Promise, Measured)
+    measured : sequence of (FittedGuarantee, Measured)
         Guarantees, with their values on the file.
 
     Returns
