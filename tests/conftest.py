@@ -29,6 +29,13 @@ def change_limits(changed_limits):
 
 
 @pytest.fixture
+def limits(changed_limits):
+    """The sizes of blocks that apply."""
+    with changed_limits() as limits:
+        yield limits
+
+
+@pytest.fixture
 def small_blocks(change_limits):
     """Blocks of a few rows on several threads, so that small data show the seams."""
 

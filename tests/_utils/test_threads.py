@@ -14,7 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from simlabel import SMLClassifier
-from simlabel._utils.threads import _libraries, effective_jobs, limit_blas_threads, limit_n_jobs
+from simlabel._utils.threads import cached_property, effective_jobs, limit_blas_threads, limit_n_jobs
 from simlabel.model import lock_for_changes
 from simlabel.similarities import RBF
 
@@ -123,7 +123,7 @@ def test_what_the_user_sets_within_stays(before):
 
 def openmp_threads():
     """Of what we call: a package that another test has loaded since may bring an OpenMP of its own."""
-    return [library.num_threads for library in _libraries("openmp")]
+    return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "openmp"]
 
 
 def test_openmp_is_held_for_the_thread_that_asks(before):
@@ -141,6 +141,7 @@ def test_jobs(monkeypatch):
         assert effective_jobs(None) == joblib.cpu_count()
     assert effective_jobs(-1) == joblib.cpu_count()
     assert effective_jobs(3) == 3
+    assert effective_jobs(10**9) < 10_000
     with pytest.raises(ValueError, match="must not be 0"):
         effective_jobs(0)
 
@@ -225,8 +226,6 @@ def test_a_child_of_a_process_that_teaches_can_teach():
 
 @forks
 def test_a_value_that_a_thread_works_out_is_worked_out_by_the_child_too():
-    from simlabel._utils.threads import cached_property
-
     begun, may_end, parent = threading.Event(), threading.Event(), os.getpid()
 
     class Slow:

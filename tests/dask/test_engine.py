@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import simlabel
 from simlabel import SMLClassifier, similarity_sums
-from simlabel._utils.rows import open_rows
+from simlabel.datasets import open_rows
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Cosine, Laplacian
 from simlabel.sums import CustomWeighting, Exact, TopK

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from openml_answers import answered_by
 from simlabel.datasets import Dataset, DatasetError, list_datasets, load_dataset, river_file
 
 ARFF = "@relation x\n@attribute a numeric\n@attribute l {0,1}\n@data\n"
@@ -26,11 +27,12 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def no_network(monkeypatch):
+def no_network():
     def urlopen(*_, **__):
         raise URLError("no network")
 
-    monkeypatch.setattr("sklearn.datasets._openml.urlopen", urlopen)
+    with answered_by(urlopen):
+        yield
 
 
 @needs_river
@@ -99,7 +101,7 @@ def test_parts_that_do_not_fit_together(folder):
 
 
 @pytest.mark.usefixtures("no_network")
-def test_missing_set_says_how_to_obtain_it(folder):
+def test_error_for_a_missing_set_lists_the_ways_to_obtain_it(folder):
     with pytest.raises(DatasetError) as caught:
         load_dataset("bibtex")
     message = str(caught.value)

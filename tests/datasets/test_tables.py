@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from simlabel._utils.advice import DataWarning
+from simlabel import SimlabelWarning
 from simlabel.datasets import DatasetError, load_dataset
 
 FRAME = pd.DataFrame(
@@ -23,7 +23,7 @@ FRAME = pd.DataFrame(
 
 @pytest.fixture(params=["csv", "parquet", "csv.gz"])
 def stored(request, tmp_path):
-    """Write a frame in each format, under an ending that says nothing."""
+    """Write a frame in each format, with an ending that no format has."""
 
     def store(frame):
         path = tmp_path / "table.data"
@@ -68,7 +68,7 @@ def test_lists_and_hashtags_in_one_column(stored, cells):
 
 
 def test_empty_label_cells_are_counted(stored):
-    with pytest.warns(DataWarning, match="1 of 3 rows have an empty cell in 'tags'"):
+    with pytest.warns(SimlabelWarning, match="1 of 3 rows have an empty cell in 'tags'"):
         load_dataset(stored(FRAME[["a", "tags"]]), label_column="tags")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -85,7 +85,7 @@ def test_parquet_column_of_lists(tmp_path):
     ]
 
 
-def test_without_labels_all_ways_are_said(stored):
+def test_error_without_labels_lists_the_options(stored):
     path = stored(FRAME)
     for options in ({}, {"labels": ["l_sea"], "label_prefix": "l_"}):
         with pytest.raises(DatasetError, match=r"labels=.*label_prefix=.*label_column=.*l_sunset"):

@@ -15,7 +15,7 @@ from simlabel import AutoSMLClassifier, SMLClassifier, similarity_sums
 from simlabel._utils.validation import check_ids, check_sparse
 from simlabel.baselines import BoosTexter, MLkNN
 from simlabel.datasets import Dataset
-from simlabel.labels._space import LabelSpace
+from simlabel.labels import LabelSpace
 from simlabel.metrics import evaluate, hamming_loss
 from simlabel.normalizers import NORMALIZERS
 from simlabel.similarities import Linear

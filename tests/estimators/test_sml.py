@@ -25,7 +25,16 @@ import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
 from simlabel.rules import CutoffRule, FixedSize, SetSize, Threshold
-from simlabel.similarities import RBF, ChiSquare, Function, Linear, OnColumns, Polynomial, Precomputed
+from simlabel.similarities import (
+    RBF,
+    ChiSquare,
+    Function,
+    Laplacian,
+    Linear,
+    OnColumns,
+    Polynomial,
+    Precomputed,
+)
 from simlabel.sums import TopK
 
 NAMES = np.array(["desert", "mountains", "sea", "sunset", "trees"], dtype=object)
@@ -338,8 +347,8 @@ def test_precomputed_equals_the_similarity(rng):
     "model",
     [
         SMLClassifier(),
-        SMLClassifier("laplacian", normalizer=["zscore", "l2"], weighting="top_k", label_rule="threshold"),
-        SMLClassifier(ChiSquare(), normalizer="minmax", weighting="power"),
+        SMLClassifier(Laplacian(1.0), normalizer=["zscore", "l2"], weighting="top_k", label_rule="threshold"),
+        SMLClassifier(ChiSquare(1.0), normalizer="minmax", weighting="power"),
         SMLClassifier(RBF() + Linear(), random_state=0, n_jobs=1),
     ],
     ids=["default", "laplacian", "chi_square", "sum"],

@@ -139,7 +139,7 @@ def test_estimators_of_ones_own(made):
 
 def test_scikit_learn_gets_more_labels_than_eight_bits_count():
     """OneVsRestClassifier numbers labels with the integer type of Y."""
-    n = 150
+    n = 130
     X = np.repeat(np.eye(n), 4, axis=0)
     Y = sp.csr_array(X.astype(np.int8))
     names = tuple(f"label {k}" for k in range(n))

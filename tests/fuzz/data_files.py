@@ -16,7 +16,6 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import sklearn.datasets._openml
 
 from damaged_files import (
     ARFF,
@@ -29,7 +28,7 @@ from damaged_files import (
     check_table,
     damaged,
 )
-from openml_answers import OpenML
+from openml_answers import OpenML, answered_by
 from simlabel.datasets import OPENML, DatasetError, FeatureChunks, OpenMLSet, load_dataset
 
 SECONDS = 20.0
@@ -224,7 +223,7 @@ def _openml(rng: np.random.Generator) -> None:
     known = {"tiny": OpenMLSet(7, 3, 2, 2)}
     folder = {"SCIKIT_LEARN_DATA": str(Path.cwd())}
     with (
-        mock.patch.object(sklearn.datasets._openml, "urlopen", urlopen),
+        answered_by(urlopen),
         mock.patch.dict(OPENML, known),
         mock.patch.dict(os.environ, folder),
         warnings.catch_warnings(),

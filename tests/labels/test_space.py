@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simlabel import SMLClassifier, load
-from simlabel.labels._space import LabelSpace
+from simlabel.labels import LabelSpace
 
 names = st.one_of(st.text(max_size=4), st.integers(-5, 5), st.tuples(st.integers(0, 2), st.text(max_size=1)))
 

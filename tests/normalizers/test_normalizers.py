@@ -12,8 +12,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler, normalize
 
-from simlabel._utils.rows import open_rows
-from simlabel.datasets import load_dataset
+from simlabel.datasets import load_dataset, open_rows
 from simlabel.normalizers import (
     NORMALIZERS,
     Chain,

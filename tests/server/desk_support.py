@@ -24,6 +24,14 @@ from simlabel.server import TaggingServer, apply_changes, create_store, make_app
 from simlabel.tables import table_cells
 
 MAIN = "from simlabel.cli import main; main()"
+
+
+def hasty_main(seconds: float) -> str:
+    """Return the code of a server with other timeouts than 10 and 20 seconds."""
+    imports = "import simlabel.server._serve as c, simlabel.server._middleware as g; "
+    return imports + f"c._HEAD_SECONDS = c._WRITE_SECONDS = g._SLOWEST = {seconds}; " + MAIN
+
+
 WORDS = {
     "horror": ["shark", "blood", "night", "fear", "ghost", "scream"],
     "romance": ["love", "wedding", "kiss", "heart", "bouquet", "dance"],

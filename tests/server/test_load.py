@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 import scipy.sparse as sp
-from desk_support import MAIN, Server
+from desk_support import MAIN, Server, hasty_main
 
 from simlabel.server import (
     MAX_TEXT,
@@ -28,14 +28,10 @@ from simlabel.server import (
     max_connections,
 )
 
-# a server with timeouts of half a second instead of 10 or 20 seconds
-HASTY = "import simlabel.server._serve as c, simlabel.server._middleware as g; "
-HASTY += "c._HEAD_SECONDS = c._WRITE_SECONDS = g._SLOWEST = 0.5; " + MAIN
-
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("hasty") / "desk", main=HASTY) as server:
+    with Server(tmp_path_factory.mktemp("hasty") / "desk", main=hasty_main(0.5)) as server:
         yield server
 
 

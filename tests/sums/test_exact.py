@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
 from simlabel import SMLClassifier, similarity_sums
-from simlabel._utils.limits import limits
 from simlabel.similarities import RBF, Function, Laplacian, Linear
 from simlabel.sums import Exact, SlowSimilarityWarning, run_tasks
 
@@ -54,13 +53,13 @@ def test_blas_is_held_and_given_back(rng, small_blocks):
     assert before == after
 
 
-def test_small_products_are_not_shared_among_threads_of_blas(rng):
+def test_small_products_are_not_shared_among_threads_of_blas(rng, limits):
     def threads(*_):
         seen.append(max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"))
 
     seen = []
     threads()
-    X, few = rng.random((40, 3)), limits().few_queries
+    X, few = rng.random((40, 3)), limits.few_queries
     for queries in (few, few - 1):
         engine = Exact(on_block=threads)
         similarity_sums(X[:queries], X, np.ones((40, 1)), Linear(), engine=engine, n_jobs=2)

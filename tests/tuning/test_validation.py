@@ -10,7 +10,6 @@ import naive
 from simlabel import SMLClassifier
 from simlabel.metrics import average_precision
 from simlabel.similarities import RBF, ChiSquare, Laplacian, Linear, OnColumns
-from simlabel.similarities._grids import mean_l1_distance, mean_squared_distance
 from simlabel.sums import References
 from simlabel.tuning import Validation
 
@@ -99,7 +98,8 @@ def test_where_nothing_can_be_told_apart(rng):
     X = rng.random((10, 3))
     model = SMLClassifier(normalizer=None).fit(X, np.ones((10, 2), dtype=int))
     assert "cannot tell" in model.tuning_.note
-    assert model.similarity_.gamma == pytest.approx(1 / mean_squared_distance(X, None))
+    mean = ((X[:, None] - X[None]) ** 2).sum(axis=2).mean()
+    assert model.similarity_.gamma == pytest.approx(1 / mean)
 
 
 @given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans())
@@ -111,8 +111,12 @@ def test_mean_distances_in_closed_form(seed, weighted):
     share = np.full(15, 1 / 15) if w is None else w / w.sum()
     pairs = np.outer(share, share)
     differences = X[:, None, :] - X[None, :, :]
-    assert mean_squared_distance(X, w) == pytest.approx((pairs * (differences**2).sum(axis=2)).sum())
-    assert mean_l1_distance(X, w) == pytest.approx((pairs * np.abs(differences).sum(axis=2)).sum())
+    for similarity, distances in (
+        (RBF(), (differences**2).sum(axis=2)),
+        (Laplacian(), np.abs(differences).sum(axis=2)),
+    ):
+        grid = similarity.grids(X, share if w is None else w, 0)["gamma"]
+        assert 1 / grid.values[grid.at_mean] == pytest.approx((pairs * distances).sum())
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

@@ -62,7 +62,7 @@ def effective_jobs(n_jobs: int | None, owner: str = "engine") -> int:
 
 @lru_cache(maxsize=1)
 def _cores() -> int:
-    return int(joblib.cpu_count())  # asks the system: too slow for every single query
+    return int(joblib.cpu_count())  # reads system files: too slow for every single query
 
 
 @lru_cache(maxsize=2)

@@ -16,10 +16,9 @@ from simlabel import __version__
 from simlabel.cli._changes import correct_command, forget_command, teach_command
 from simlabel.cli._console import FAILED, INTERRUPTED, say
 from simlabel.cli._data import columns_command, datasets_command
-from simlabel.cli._evaluate import evaluate_command
 from simlabel.cli._experiments import compare_command, demo_command, reproduce_command
 from simlabel.cli._fit import fit_command
-from simlabel.cli._inspect import explain_command, suggest_command, suspicious_command
+from simlabel.cli._inspect import evaluate_command, explain_command, suggest_command, suspicious_command
 from simlabel.cli._predict import predict_command
 from simlabel.cli._server import backup_command, serve_command
 

@@ -73,7 +73,7 @@ def teach_command(
     """
     import pandas as pd
 
-    from simlabel.cli._models import FittedModel, partial_sets_of
+    from simlabel.cli._models import FittedModel, LabeledRows, extract_label_sets
 
     fitted = FittedModel.open(model)
     loaded = fitted.labeled(data, reading, index_base, columns.id_column or fitted.id_column)
@@ -82,7 +82,8 @@ def teach_command(
     )
     named = {"ids": columns.id_column, "groups": columns.group_column}
     companions = {what: loaded.X[name].tolist() for what, name in named.items() if name is not None}
-    sets = fitted.by_name(partial_sets_of(loaded))
+    given = loaded.sets if isinstance(loaded, LabeledRows) else extract_label_sets(loaded)
+    sets = fitted.by_name(given)
     fitted.call(lambda X: fitted.estimator.partial_fit(X, sets, **companions), loaded.X)
     saving.save(fitted, model, "taught", loaded.n_rows)
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 import typer
 
+from simlabel._utils.rows import joined
 from simlabel._utils.text import format_names
 from simlabel._utils.validation import Rows
 from simlabel.cli._console import note, say
@@ -304,11 +303,8 @@ def _blocks(chunks: Iterable[Rows], size: int | None) -> Iterator[Rows]:
 
 def stack_rows(parts: Sequence[Rows]) -> Rows:
     """Concatenate rows of one type."""
-    if len(parts) == 1:
-        return parts[0]
-    if isinstance(parts[0], pd.DataFrame):
-        return pd.concat(parts)
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+    frames = len(parts) > 1 and isinstance(parts[0], pd.DataFrame)
+    return pd.concat(parts) if frames else joined(parts)
 
 
 def taken(X: Rows, rows: list[int]) -> Rows:

@@ -185,7 +185,7 @@ def warn_about_equal_sets(model: Model, X: Rows, sets: sp.csr_array) -> None:
 
 
 def _set_keys(Y: sp.csr_array, codes: IntArray) -> IntArray:
-    """Return a number for each label set, whatever the order of its labels."""
+    """Return a number for each label set, independent of the order of its labels."""
     return np.asarray(sp.csr_array((np.ones(Y.nnz, np.int64), Y.indices, Y.indptr), Y.shape) @ codes)
 
 

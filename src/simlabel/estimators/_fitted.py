@@ -36,13 +36,11 @@ from simlabel.model import (
     Outputs,
     PendingRows,
     check_learned,
-    describe_probabilities,
     lock_for_changes,
 )
 from simlabel.model.inspection import warn_about_duplicates
 from simlabel.model.persistence import Writer, model_state, write_file
 from simlabel.rules import binary_margin
-from simlabel.sums import Plan
 from simlabel.tuning import TuningResult
 
 #: fitted attributes that are saved together with the model
@@ -127,12 +125,6 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def ids_(self) -> AnyArray:
         """Ids of the labeled instances, (n_references,)."""
         return self._fitted_model.scorer.references.ids
-
-    @property
-    def plan_(self) -> Plan:
-        """Plan of a prediction for as many queries as there are references."""
-        plan = self._fitted_model.scorer.plan(self.n_references_)
-        return replace(plan, reasons=(*plan.reasons, describe_probabilities(self._model, self.calibration)))
 
     @respects_n_jobs
     def outputs(self, X: Any, pending: PendingRows | None = None) -> Outputs:
@@ -279,7 +271,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if guarantee is not None:
             _, rows = self._check_queries(X)
-            return self._resolve_guarantee(guarantee).sets(rows)
+            if not isinstance(guarantee, FittedGuarantee):
+                guarantee = self.guarantee(guarantee)
+            elif guarantee.model is not self._model:
+                raise ValueError(
+                    f"This guarantee {guarantee.guarantee!r} was computed for another model, or for this one "
+                    f"before it was changed: compute it again with model.guarantee(...)."
+                )
+            return guarantee.sets(rows)
         model, Y = self._label_sets(X)
         names = model.labels.classes.tolist()
         ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
@@ -340,16 +339,6 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             )
         held_out = None if X is None else self._held_out_rows(X, y, groups)
         return guarantee.calibrate(CalibrationData(self._model, self._tuned_parameters, held_out))
-
-    def _resolve_guarantee(self, guarantee: Guarantee | FittedGuarantee) -> FittedGuarantee:
-        if not isinstance(guarantee, FittedGuarantee):
-            return self.guarantee(guarantee)
-        if guarantee.model is not self._model:
-            raise ValueError(
-                f"This guarantee {guarantee.guarantee!r} was computed for another model, or for this one "
-                f"before it was changed: compute it again with model.guarantee(...)."
-            )
-        return guarantee
 
     def _held_out_rows(self, X: Any, y: Any, groups: Any) -> HeldOutRows:
         model, rows = self._check_queries(X)

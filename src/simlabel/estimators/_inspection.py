@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from simlabel.model import (
     PendingRows,
     compute_loo_scores,
     compute_loo_shares,
+    describe_probabilities,
     refuse_estimates,
     refuse_groups,
     refuse_precomputed,
@@ -59,6 +61,12 @@ class InspectionMixin(FittedClassifier):
         """
         check_is_fitted(self)
         return self.tuning_.cv_results()
+
+    @property
+    def plan_(self) -> Plan:
+        """Plan of a prediction for as many queries as there are references."""
+        plan = self._fitted_model.scorer.plan(self.n_references_)
+        return replace(plan, reasons=(*plan.reasons, describe_probabilities(self._model, self.calibration)))
 
     def plan(self, X: Any) -> Plan:
         """Describe how a prediction for X would be computed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,6 +48,16 @@ _NORMALIZERS: tuple[str | list[str], ...] = (
 _FEWEST_MIXED = 100  # rows: with fewer, log-odds are mostly chance
 
 
+class GivenRows(NamedTuple):
+    """Labeled rows as they were passed to `fit` or `partial_fit`."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    ids: Any = None
+    groups: Any = None
+
+
 def dask_module() -> ModuleType:
     """Import the module that computes with Dask, which is optional."""
     from simlabel.sums import dask
@@ -56,7 +66,7 @@ def dask_module() -> ModuleType:
 
 
 def fetch_labels(y: Any, engine: Any) -> Any:
-    """Return labels that are in memory here; those of a Dask collection are fetched."""
+    """Return labels in memory; fetch the labels of a Dask collection."""
     return dask_module().gather_labels(y, getattr(engine, "client", None)) if is_collection(y) else y
 
 
@@ -85,7 +95,7 @@ def check_table(X: Any) -> Cells:
 
 
 def row_bytes(X: Rows) -> Iterator[bytes]:
-    """Return bytes that identify each row in memory, whatever its precision."""
+    """Return bytes that identify each row in memory, independent of its precision."""
     if is_lazy(X):
         return
     if sp.issparse(X):

@@ -105,13 +105,6 @@ def _readable(stage: Any) -> str:
     return re.sub(r"\d+\.\d{4,}(e-?\d+)?", lambda found: f"{float(found[0]):.4g}", line)
 
 
-def leaderboard(trials: Sequence[Trial]) -> tuple[Record, ...]:
-    """Return a row for each trial, judged by leave-one-out."""
-    return tuple(
-        trial.record(trial.curve.best_value, trial.curve.best_error, "leave-one-out") for trial in trials
-    )
-
-
 class _Shared:
     """What trials with the same normalizer on the same rows share: statistics of all pairs, and results."""
 
@@ -171,7 +164,7 @@ class Trials:
         return len(self.batch.weights)
 
     def sampled(self, most: int) -> Trials:
-        """Return trials on a sample of at most so many rows."""
+        """Return trials on a sample of at most `most` rows."""
         batch = self.batch
         if self.n_rows > most:
             batch = batch.part(sample_rows(batch.order, most, self.seed))

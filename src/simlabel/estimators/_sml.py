@@ -14,6 +14,7 @@ from simlabel._utils.rows import is_collection, is_lazy, is_objects, is_remote
 from simlabel._utils.validation import Rows, check_features, collect_lazy
 from simlabel.estimators._inspection import InspectionMixin
 from simlabel.estimators._problem import (
+    GivenRows,
     check_rows,
     check_table,
     choose_normalizer,
@@ -239,8 +240,8 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
             )
         return X
 
-    def _training_batch(self, X: Any, *args: Any, **kwargs: Any) -> Batch:
-        batch = super()._training_batch(X, *args, **kwargs)
+    def _training_batch(self, given: GivenRows, classes: Any = None) -> Batch:
+        batch = super()._training_batch(given, classes)
         if batch.kept is None or self._resolved_similarity().form != "precomputed":
             return batch
         return replace(batch, X=batch.X[:, batch.kept])

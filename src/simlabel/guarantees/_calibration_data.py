@@ -200,14 +200,12 @@ def _split(scorer: Scorer) -> HeldOutScores:
     ranks = np.random.default_rng(scorer.stages.seed).permutation(n_units)
     held_out = ranks[references.units] < n_held_out
     rows = np.flatnonzero(held_out)
-    part = scorer.with_references(references.without(rows), np.flatnonzero(~held_out))
+    part = replace(scorer, sketch=None).resolved(references.without(rows))
     to_scores = attrgetter("labels") if scorer.stages.influence.learned else label_shares
     if groups is not None:
         chosen = one_of_each(groups, references.order, scorer.stages.seed)
         rows = chosen[held_out[chosen]]
-    return HeldOutScores(
-        replace(part, sketch=None), to_scores, take_rows(references.X, rows), references.Y[rows]
-    )
+    return HeldOutScores(part, to_scores, take_rows(references.X, rows), references.Y[rows])
 
 
 def one_of_each(groups: IntArray, order: IntArray, seed: int) -> IntArray:

@@ -16,7 +16,7 @@ from simlabel.model._model import Model
 from simlabel.sums import Job, Prepared, ReduceCall, prepare, reducer_for
 
 _EDGE = 1e-4  # probabilities are at least this far from 0 and 1
-_MOVED = 0.05  # if a probability moves more, its label is chosen from 0.5 on, whatever the model's rule
+_MOVED = 0.05  # if a probability changes more, its label is chosen from 0.5 on, independent of the label rule
 
 
 @dataclass(frozen=True)

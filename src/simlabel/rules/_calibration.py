@@ -195,7 +195,7 @@ def logistic_probabilities(
 ) -> FloatArray:
     """Fit one logistic curve for each label, and return the probabilities of the same rows.
 
-    Unlike those of `LeaveOneOutCalibration`, they keep the order of the scores exactly.
+    Unlike `LeaveOneOutCalibration`, this keeps the order of the scores exactly.
 
     Parameters
     ----------

@@ -143,8 +143,8 @@ class MergedSums:
         """Sum references as the model compares them, (n, n_features), with their influence, float64."""
         Z = sp.csr_array(leaf.expanded(X))
         merged = merge_equal_columns(Z)
-        n_kinds = len(merged.kept)
-        by_kind = sp.csr_array(Z[:, merged.kept].T)
+        n_kinds = len(merged.representatives)
+        by_kind = sp.csr_array(Z[:, merged.representatives].T)
         U = np.empty((n_kinds, V.shape[1]), dtype=dtype)
         for part in blocks(n_kinds, max(1, limits().block_bytes // (8 * V.shape[1]))):
             U[part] = sparse_product(by_kind[part], V)
@@ -220,7 +220,7 @@ class Collapsed(Engine):
         return total
 
     def is_too_large(self, prepared: Prepared, jobs: Sequence[Job]) -> bool:
-        """Whether the sums take too much memory to be computed unasked: words by labels may be gigabytes."""
+        """Whether the sums take too much memory for an automatic choice: words by labels may be gigabytes."""
         plain = sum(_bytes(prepared, job) for job in jobs)
         if plain <= limits().collapsed_bytes or not prepared.sparse:
             return plain > limits().collapsed_bytes

@@ -259,12 +259,14 @@ def make_plan(
             "a Python function computes the similarities: one thread, since only one can run Python"
         )
         references = min(references, max(1, limit.function_block_pairs // queries))
-    threads = _fitting_threads(threads, size.block(1, limit.min_thread_work), memory_mib, reasons)
+    if threads > 1:
+        threads = _fitting_threads(threads, size.block(1, limit.min_thread_work), memory_mib, reasons)
     queries, references = size.fitting(queries, references, budget // threads)
-    blocks, sums = threads * size.rows(queries, references), size.sums_of(n_queries)
-    max_parts = max(1, (budget - blocks) // max(1, sums))
-    queries, parts = _split_blocks(n_queries, n_references, queries, references, threads, max_parts)
-    threads = min(threads, max(1, -(-n_queries // queries) * parts))
+    parts, sums = 1, size.sums_of(n_queries)
+    if threads > 1:
+        max_parts = max(1, (budget - threads * size.rows(queries, references)) // max(1, sums))
+        queries, parts = _split_blocks(n_queries, n_references, queries, references, threads, max_parts)
+        threads = min(threads, max(1, -(-n_queries // queries) * parts))
     memory = threads * size.block(queries, references)
     if parts > 1:  # the sums of parts are stored until all are merged
         memory = threads * size.rows(queries, references) + parts * sums
@@ -306,6 +308,9 @@ def _full_block(
     return queries, min(references, max(1, prepared.n_rows))
 
 
+_STORED_BYTES = 12  # of an entry of sparse rows
+
+
 @dataclass(frozen=True)
 class _BlockBytes:
     """The memory of blocks, in bytes.
@@ -336,6 +341,8 @@ class _BlockBytes:
             copies = copies or (bool(leaf.views) and key not in prepared.views)
         entry = prepared.dtype.itemsize
         row = row_width(prepared.X) * entry if copies else 0
+        if not panels and prepared.stays_sparse:
+            row = 2 * _STORED_BYTES * prepared.X.nnz // max(1, prepared.n_rows)
         if not panels:
             return cls((n_similarities + 2) * entry, row, bytes_per_query, 1)
         return cls(0, row, 2 * bytes_per_query, panel_width(prepared.dtype))  # transposed at the end
@@ -378,8 +385,6 @@ def _split_blocks(
     n_queries: int, n_references: int, queries: int, references: int, threads: int, max_parts: int
 ) -> tuple[int, int]:
     """Return even blocks of queries, a multiple of the threads; with few queries, parts of references."""
-    if threads == 1:
-        return queries, 1
     rounds = -(-n_queries // (queries * threads))
     even = max(1, -(-n_queries // (max(1, rounds) * threads)))
     if even >= min(limits().min_block_queries, queries) or n_references <= references or max_parts == 1:

@@ -43,6 +43,11 @@ class Side:
         panels: FloatArray = in_panels(dense_rows(self.rows))
         return panels
 
+    @cached_property
+    def by_column(self) -> sp.csr_array:
+        """Sparse rows, transposed."""
+        return sp.csr_array(sp.csr_array(self.rows).T)
+
 
 _Piece = tuple[FloatArray, float, Rows | None]  # norms of the rows, the largest, the viewed rows
 
@@ -77,6 +82,13 @@ class Prepared:
     def forms(self) -> set[str]:
         """The forms of all leaves."""
         return {leaf.similarity.form for leaf in self.leaves.values()}
+
+    @cached_property
+    def stays_sparse(self) -> bool:
+        """Whether products of sparse blocks are computed, so that a row takes the memory of its entries."""
+        if not (self.sparse and self.forms == {"dot"} and hasattr(self.X, "nnz")):
+            return False
+        return not any(self.densify(key) for key in self.leaves)
 
     def densify(self, key: Hashable) -> bool:
         """Whether blocks of sparse references are so full that a dense product of them is faster."""
@@ -270,7 +282,7 @@ def statistic(leaf: Leaf, q: Side, x: Side, q_rows: Rows, part: slice, dtype: np
     """
     similarity = leaf.similarity
     if similarity.form == "dot" and sp.issparse(x.rows):
-        products = sp.csr_array(x.rows) @ sp.csr_array(q.rows).T.tocsr()
+        products = sp.csr_array(x.rows) @ q.by_column
         return np.ascontiguousarray(products.toarray(), dtype=dtype)
     if similarity.form == "dot":
         return np.asarray(x.rows @ dense_rows(q.rows).T, dtype=dtype)

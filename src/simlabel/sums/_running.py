@@ -210,7 +210,7 @@ class PanelSums:
         self.n, self.width = queries.stop - queries.start, panel_width(prepared.dtype)
         exclude = call.excluded(queries) or Exclude(np.full(self.n, -1), np.ones(self.n))
         self.own = self._in_panels(exclude.own, -1)
-        self.kept = self._in_panels(exclude.kept.astype(prepared.dtype), 1)
+        self.share = self._in_panels(exclude.share.astype(prepared.dtype), 1)
         self.out = np.zeros((len(jobs), len(self.own), self.influence.width, self.width))
         self.mirrored: FloatArray | None = None
 
@@ -243,7 +243,7 @@ class PanelSums:
         references = np.ascontiguousarray(x.rows), x.norms
         queries = side.panels, self._in_panels(side.norms, 0)
         V = self.influence.in_tiles(part, self.step, self.prepared.dtype)
-        excluded, back = (self.own - part.start, self.kept), (own_rows, mirrored, diagonal)
+        excluded, back = (self.own - part.start, self.share), (own_rows, mirrored, diagonal)
         self.kernel((references, queries, self.step, self.parameters, V, excluded, back, self.out))
 
     def partials(self) -> list[PartialResult]:

@@ -302,7 +302,7 @@ class _Candidates:
         symmetric: bool = False,
         n_jobs: int | None = None,
     ) -> None:
-        """Score queries for some candidates; `rows` are references, left out of their own sums."""
+        """Score queries for some candidates; `rows` are references, excluded from their own sums."""
         stages, references = self.problem.stages, self.problem.references
         n, own = references.n_labels, None if rows is None else exclude_self(rows, references)
         call = ReduceCall(queries, self.prepared, self.jobs[some], own, symmetric, n_jobs or stages.n_jobs)

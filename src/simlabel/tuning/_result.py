@@ -181,7 +181,7 @@ def search_results(
     scores, errors : array, (n_candidates,)
         Mean score, the higher the better, and its standard error if there is one.
     ranks : array of int, (n_candidates,), optional
-        By default those of the scores: 1 is best, equals share the first rank, and NaN comes last.
+        By default the ranks of the scores: 1 is best, equals share the first rank, and NaN comes last.
 
     Examples
     --------

@@ -254,7 +254,7 @@ class Validation(Search):
     ----------
     share : float
         Share of the rows, weights counted as copies, that are queries. Up to 1,000, all are; there are never
-        more than 2,000, nor, above 50, so many that a candidate has more than 4 million scores
+        more than 2,000, nor, above 50, more than give a candidate 4 million scores
         (for 100,000 labels, 50 rows).
     criterion : str or callable
         Metric to optimize: the name of one that `simlabel.metrics.find_criterion` knows, or a

@@ -16,6 +16,7 @@ from simlabel._utils.rows._containers import (
     squared_lengths,
     stacked,
     take_rows,
+    touched,
     unshared_column_squares,
 )
 from simlabel._utils.rows._files import as_rows, open_rows
@@ -59,6 +60,7 @@ __all__ = [
     "pieces",
     "row_width",
     "take_rows",
+    "touched",
     "as_rows",
     "by_parts",
     "check_lazy",

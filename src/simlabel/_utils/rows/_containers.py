@@ -111,14 +111,11 @@ class Stack:
 
     def parts(self, index: slice) -> Iterator[tuple[Rows, slice, slice]]:
         """Yield the pieces in a slice, each with its rows in the slice and its rows in the piece."""
-        start, stop, _ = index.indices(len(self))
-        first = max(0, bisect_right(self.starts, start) - 1)
-        for i in range(first, len(self.pieces)):
-            low, high = max(start, self.starts[i]), min(stop, self.starts[i + 1])
-            if low >= stop:
-                return
-            at = self.starts[i]
-            yield self.pieces[i], slice(low - start, high - start), slice(low - at, high - at)
+        done = 0
+        for i, rows in touched(self.starts, index):
+            n = rows.stop - rows.start
+            yield self.pieces[i], slice(done, done + n), rows
+            done += n
 
     def _take(self, rows: IntArray) -> Rows:
         of = np.searchsorted(self.starts, rows, side="right") - 1
@@ -130,6 +127,19 @@ class Stack:
     def whole(self) -> Rows:
         """Return all pieces as one, copied."""
         return self[:]
+
+
+def touched(starts: Sequence[int], index: slice) -> Iterator[tuple[int, slice]]:
+    """Yield the number of each piece that a slice touches, and its rows in the slice.
+
+    `starts` are the positions of the first rows of the pieces, and the number of all rows.
+    """
+    start, stop, _ = index.indices(starts[-1])
+    for i in range(max(0, bisect_right(starts, start) - 1), len(starts) - 1):
+        low, high = max(start, starts[i]), min(stop, starts[i + 1])
+        if low >= stop:
+            return
+        yield i, slice(low - starts[i], high - starts[i])
 
 
 def pieces(X: Rows) -> tuple[Rows, ...]:
@@ -155,13 +165,7 @@ def stacked(parts: Sequence[Rows]) -> Rows:
 
 def splice(rows: Rows, first: int, piece: Rows) -> Rows:
     """Return the first pieces of rows followed by another one; none of them is read."""
-    if not first:
-        return piece
-    before = rows if isinstance(rows, Stack) else Stack([rows])
-    stack = Stack.__new__(Stack)
-    stack.pieces = (*before.pieces[:first], piece)
-    stack.starts = [*before.starts[: first + 1], before.starts[first] + n_rows(piece)]
-    return stack
+    return stacked([*pieces(rows)[:first], piece])
 
 
 @dataclass(frozen=True)
@@ -170,15 +174,15 @@ class MergedColumns:
 
     Attributes
     ----------
-    kept : array, (n_kept,)
+    representatives : array, (n_distinct,)
         One of each set of equal columns that have entries in two rows or more, the fullest first.
-    copies : array, (n_kept,)
+    copies : array, (n_distinct,)
         The number of columns equal to it.
     of_column : array, (n_columns,)
-        The position in `kept` of the representative of each column; -1 if the column has one entry at most.
+        The position in `representatives` for each column; -1 if the column has one entry at most.
     """
 
-    kept: IntArray
+    representatives: IntArray
     copies: IntArray
     of_column: IntArray
 
@@ -193,7 +197,7 @@ def merge_equal_columns(Z: sp.csr_array) -> MergedColumns:
     --------
     >>> Z = np.array([[1.0, 2.0, 1.0, 0.0], [3.0, 2.0, 3.0, 5.0], [0.0, 1.0, 0.0, 0.0]])
     >>> found = merge_equal_columns(sp.csr_array(Z))
-    >>> found.kept.tolist(), found.copies.tolist(), found.of_column.tolist()
+    >>> found.representatives.tolist(), found.copies.tolist(), found.of_column.tolist()
     ([1, 0], [1, 2], [1, 0, 1, -1])
     """
     counts = np.bincount(Z.indices, minlength=Z.shape[1])

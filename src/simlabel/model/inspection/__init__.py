@@ -11,7 +11,6 @@ from simlabel.model.inspection._duplicates import (
 from simlabel.model.inspection._explanation import Explanation, explain, titles_of
 from simlabel.model.inspection._features import rbf_contributions, shared_words
 from simlabel.model.inspection._label_errors import (
-    GivenLabels,
     LooQuality,
     combine_views,
     loo_evidence,
@@ -19,8 +18,8 @@ from simlabel.model.inspection._label_errors import (
     suspicious_labels,
 )
 from simlabel.model.inspection._new_rows import novelty, suggest_rows, uncertainty
-from simlabel.model.inspection._sentences import ExplanationText, explanation_texts
 from simlabel.model.inspection._terms import Neighbors, Terms
+from simlabel.model.inspection._texts import ExplanationText, explanation_texts
 
 __all__ = [
     "warn_about_duplicates",
@@ -31,7 +30,6 @@ __all__ = [
     "data_values",
     "explain",
     "Explanation",
-    "GivenLabels",
     "loo_evidence",
     "loo_quality",
     "LooQuality",

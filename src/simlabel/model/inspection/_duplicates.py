@@ -30,7 +30,7 @@ def contradicting_duplicates(problem: Problem, min_similarity: float) -> pd.Data
     ----------
     min_similarity : float
         Similarity over the geometric mean of the two instances' similarities to themselves, so
-        that 1 means equal, whatever the similarity.
+        that 1 means equal for any similarity.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def contradicting_duplicates(problem: Problem, min_similarity: float) -> pd.Data
     both = np.asarray(Y[one].multiply(Y[other]).sum(axis=1)).ravel()
     sizes = np.diff(Y.indptr)
     either = sizes[one] + sizes[other] - both
-    if U is not None:  # a label that one has, and of which it is unknown whether the other has it, is ignored
+    if U is not None:  # a label that one row has and that is unknown for the other is ignored
         unknown = Y[one].multiply(U[other]).sum(axis=1) + U[one].multiply(Y[other]).sum(axis=1)
         either = either - np.asarray(unknown).ravel()
     disagreement = np.divide(either - both, either, out=np.zeros(len(one)), where=either > 0)

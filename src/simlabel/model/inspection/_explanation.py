@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._utils.limits import limits
-from simlabel._utils.rows import blocks, n_rows, take_rows
+from simlabel._utils.rows import n_rows, take_rows
 from simlabel._utils.text import format_names
 from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows, check_number, object_array
 from simlabel.model._model import Model
 from simlabel.model.inspection._features import column_terms, largest_contributions, word_contributions
-from simlabel.model.inspection._sentences import ExplanationText, explanation_texts
 from simlabel.model.inspection._terms import (
-    LargestTerms,
     Neighbors,
     Terms,
+    collect_evidence,
     having_each,
     nearest_of,
-    nearest_of_each,
     similarities,
 )
+from simlabel.model.inspection._texts import ExplanationText, explanation_texts
 from simlabel.rules import ScoreBlock
 
 if TYPE_CHECKING:
@@ -33,9 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import Console, ConsoleOptions, RenderResult
 
-_N_INSTANCES = 10  # that an explanation lists
-_N_SIMILAR = 10  # most similar instances among which sentences count, and that a picture shows
-_N_HAVING = 30  # most similar instances that have a label: several of them may share one title
 _MAX_TITLE = 60  # characters
 
 
@@ -63,7 +58,7 @@ class Explanation:
         The intercept of each score; 0 except for learned influence.
     probabilities : array, (n_queries, n_labels)
         As `predict_proba` returns them.
-    usual : array, (n_labels,)
+    base_rate : array, (n_labels,)
         The base rate of each label, as the model estimates it.
     frequencies : array, (n_labels + n_sizes,)
         The share of the labeled instances, by weight, that have each label and each set size.
@@ -123,6 +118,7 @@ class Explanation:
     _given: Rows
     _queries: Rows
     _feature_names: AnyArray | None
+    _words: list[dict[int, pd.DataFrame]]
     texts: tuple[tuple[ExplanationText, ...], ...] = ()
 
     def __len__(self) -> int:
@@ -197,7 +193,7 @@ class Explanation:
         return self.model.scorer.block(self._sums[query : query + 1])
 
     def direction(self, query: int, column: str) -> str:
-        """Return where a number or date of a query lies among those of the labeled rows, or ""."""
+        """Return where a number or date of a query lies in the range of the labeled rows, or ""."""
         encoder = self.model.encoder
         return "" if encoder is None else encoder.direction(column, self._given[query])
 
@@ -268,8 +264,10 @@ class Explanation:
         >>> tagger.explain(["a hungry shark"]).words(0, "horror")["term"].tolist()[0]
         'shark'
         """
-        cells, q = self._given[self._query(query)], self._queries[query : query + 1]
-        return word_contributions(self.model, cells, q, [self._column(label)])[0]
+        row, column = self._query(query), self._column(label)
+        if column in self._words[row]:
+            return self._words[row][column].copy()
+        return word_contributions(self.model, self._given[row], self._queries[row : row + 1], [column])[0]
 
     def by_column(self, query: int, label: Any) -> pd.DataFrame:
         """Return the contribution of each column of a table to a label: the sums of `words`.
@@ -361,50 +359,35 @@ def explain(
         check_number("explain", "top", top, at_least=1, integer=True)
     scorer, references, Q = model.scorer, model.scorer.references, model.normalized(X)
     described = None if labels is None else _positions(labels, model.labels.classes.tolist())
-    having, V, intercept = having_each(references), scorer.V[:], scorer.solved.intercept
-    terms = LargestTerms(V[:, : having.shape[1]], scorer.solved.used, n_rows(Q), top or _N_INSTANCES)
-    sums, probabilities = np.empty((n_rows(Q), V.shape[1])), np.empty((n_rows(Q), references.n_labels))
-    chosen: list[IntArray] = []
-    similar: list[Neighbors] = []
-    nearest: list[dict[int, Neighbors]] = []
-    for part in blocks(n_rows(Q), max(1, limits().block_bytes // (8 * references.n_rows))):
-        S, psi = similarities(scorer, Q[part])
-        sums[part] = psi @ V
-        terms.add(part, psi, sums[part], None if scorer.known is None else scorer.known.factors(sums[part]))
-        if intercept is not None:
-            sums[part] += intercept
-        scores = scorer.block(sums[part])
-        sets, probabilities[part] = model.choose(scores), model.to_probabilities(scores)
-        chosen += np.split(sets.indices, sets.indptr[1:-1])
-        similar += [nearest_of(np.flatnonzero(row > 0), row, _N_SIMILAR) for row in S]
-        for row, predicted in zip(S, chosen[part], strict=True):
-            size = np.flatnonzero(references.sizes == len(predicted)) + references.n_labels
-            columns = [*(predicted if described is None else described), *size]
-            nearest.append(nearest_of_each(columns, having, row, max(_N_HAVING, top or 0)))
+    having, intercept = having_each(references), scorer.solved.intercept
+    found = collect_evidence(model, Q, having, described, top)
+    columns = [each.tolist() if described is None else list(described) for each in found["chosen"]]
+    has_words = model.uses_term_products
     why = Explanation(
+        **found,
         ids=references.ids,
         labels=model.labels.classes,
         sizes=references.sizes,
-        chosen=chosen,
-        terms=terms.found,
         mean=np.zeros(having.shape[1]) if intercept is None else intercept,
-        probabilities=probabilities,
         base_rate=scorer.label_shares,
         frequencies=np.asarray(having.sum(axis=0)).ravel() / references.weights.sum(),
-        similar=similar,
-        having=nearest,
-        described=[each.tolist() if described is None else list(described) for each in chosen],
+        described=columns,
         describes_predicted=described is None,
         top=top,
         titles=titles_of(model, title_column, X, np.arange(n_rows(Q))),
         is_learned=scorer.stages.influence.learned,
-        has_words=model.uses_term_products,
+        has_words=has_words,
         model=model,
         title_column=title_column,
-        _sums=sums,
         _given=X,
         _queries=Q,
         _feature_names=feature_names,
+        _words=[
+            dict(zip(each, word_contributions(model, X[query], Q[query : query + 1], each), strict=True))
+            if has_words and each
+            else {}
+            for query, each in enumerate(columns)
+        ],
     )
     return replace(why, texts=tuple(tuple(explanation_texts(why, query)) for query in range(len(why))))
 

@@ -142,7 +142,7 @@ def column_terms(model: Model, query: Rows, name: Any, feature_names: AnyArray |
         raise KeyError(f"No labeled instance has the id {name!r}.")
     views = leaf.view(query), leaf.view(take_rows(references.X, position))
     shown = np.arange(views[0].shape[1])
-    if sp.issparse(views[0]):  # there may be as many columns as words: show those of the two
+    if sp.issparse(views[0]):  # there may be as many columns as words: show the columns of the two rows
         shown = np.union1d(*(sp.csr_array(view).indices for view in views))
 
     def read(rows: Rows) -> FloatArray:

@@ -23,7 +23,7 @@ def novelty(scorer: Scorer, Q: Rows, typical: FloatArray) -> FloatArray:
     Q : rows, (n_queries, n_features)
         Normalized.
     typical : array
-        From `Model.typical_totals`: totals of labeled instances, left out of their own, in rising order.
+        From `Model.typical_totals`: leave-one-out totals of the labeled instances, in increasing order.
 
     Returns
     -------

@@ -9,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from simlabel._utils.text import PLAIN, element, escaped, for_figure, for_terminal, html_table
-from simlabel.model.inspection._bars import Bar, Bars
 from simlabel.model.inspection._decisions import legend
-from simlabel.model.inspection._sentences import ExplanationText
+from simlabel.model.inspection._texts import Bar, Bars, ExplanationText
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
