@@ -1,12 +1,12 @@
-"""All benchmarks, or those that are named: pages in docs/benchmarks (speed) and docs/results (accuracy).
+"""Run benchmarks and write their pages: docs/benchmarks (speed) and docs/results (accuracy).
 
-    python benchmarks/run.py --list           # what there is, and what each measures
-    python benchmarks/run.py speed            # a whole folder
-    python benchmarks/run.py exact peers      # some; all of both folders if none is named
-    python benchmarks/run.py --small          # tiny sizes, to see that everything works; docs untouched
+    python benchmarks/run.py --list           # names and descriptions
+    python benchmarks/run.py speed            # all of a folder
+    python benchmarks/run.py exact peers      # some; without names all of both folders
+    python benchmarks/run.py --small          # tiny sizes, as a test; docs are not changed
 
-A benchmark is a file in one of the folders with `run(scale: Scale) -> Part`; the first line of its docstring
-is what the list shows.
+A benchmark is a file in one of the folders with `run(scale: Scale) -> Part`; the list shows the first line of
+its docstring.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ FOUND = {path.stem: path for kind in PAGES for path in sorted((HERE / kind).glob
 
 
 def first_line(path: Path) -> str:
-    """What a file says of itself, without importing it."""
+    """Return the first line of a docstring, without importing the file."""
     return (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")[0]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=first_line(Path(__file__)))
     parser.add_argument("names", nargs="*", metavar="name", help="benchmarks or folders; all by default")
-    parser.add_argument("--list", action="store_true", help="show what there is")
+    parser.add_argument("--list", action="store_true", help="list the benchmarks")
     parser.add_argument("--small", action="store_true", help="tiny sizes; writes to a temporary folder")
-    asked = parser.parse_args()
-    if unknown := set(asked.names) - {*FOUND, *PAGES}:
+    chosen = parser.parse_args()
+    if unknown := set(chosen.names) - {*FOUND, *PAGES}:
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; --list shows all.")
     names = [
-        name for name, path in FOUND.items() if not asked.names or {name, path.parent.name} & {*asked.names}
+        name for name, path in FOUND.items() if not chosen.names or {name, path.parent.name} & {*chosen.names}
     ]
-    if asked.list:
+    if chosen.list:
         for name in names:
             print(f"{FOUND[name].parent.name:9} {name:19} {first_line(FOUND[name])}")
         return
     matplotlib.use("Agg")
-    docs = Path(tempfile.mkdtemp(prefix="bench")) if asked.small else HERE.parent / "docs"
+    docs = Path(tempfile.mkdtemp(prefix="bench")) if chosen.small else HERE.parent / "docs"
     for name in names:
         kind, started = FOUND[name].parent.name, time.perf_counter()
         try:
-            part = importlib.import_module(f"{kind}.{name}").run(Scale(asked.small))
+            part = importlib.import_module(f"{kind}.{name}").run(Scale(chosen.small))
         except Missing as missing:
-            print(f"{name} is left out: {missing}")
+            print(f"{name} is skipped: {missing}")
             continue
         publish(name, part, docs / PAGES[kind])
         print(f"{name} took {time.perf_counter() - started:.0f} s\n")

@@ -12,13 +12,11 @@ from pathlib import Path
 
 #: what packages export for each other, and not for users, though it has an example
 _INNER = {
-    "CsvRecords",
     "DiskRows",
     "LabelSpace",
     "NumberedNames",
     "ReduceCall",
     "References",
-    "Sheet",
     "Stack",
     "equal_groups",
     "fold",

@@ -77,7 +77,7 @@ def precision(axes: Any) -> None:
     """Precision by the threshold, and the threshold that passes the test."""
     model = fitted(np.random.default_rng(1), 1000)
     Q, truth = drawn(np.random.default_rng(2), 20_000)
-    split = CalibrationData(model._current).split
+    split = CalibrationData(model._model).split
     scores = split.score(Q)
     thresholds = np.linspace(0.05, 0.95, 60)
     for name, (values, Y), style in (

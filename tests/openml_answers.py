@@ -1,4 +1,4 @@
-"""What OpenML answers when it is asked for a small set."""
+"""The answers of OpenML to requests for a small data set."""
 
 import hashlib
 import json
@@ -32,17 +32,17 @@ def _feature(index, name, target):
 
 
 class OpenML:
-    """Answers, and a count of how often each was asked for."""
+    """Answers, and the requests for them."""
 
     def __init__(self):
         self.data = ARFF
         self.checksum = hashlib.md5(ARFF).hexdigest()
-        self.asked = []
+        self.requests = []
         names = ["Att1", "Att2", "Class1", "Class2"]
         self.features = [_feature(j, name, name.startswith("Class")) for j, name in enumerate(names)]
 
     def answer(self, path):
-        self.asked.append(path)
+        self.requests.append(path)
         description = {
             "id": "7",
             "name": "tiny",

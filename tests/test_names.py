@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -108,8 +108,21 @@ def test_errors_name_all_of(stage):
         registry.resolve("no such name")
 
 
-def test_no_two_classes_share_a_name():
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")]
-    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    assert len(names) > 100
-    assert [name for name, times in names.items() if times > 1 and not name.startswith("_")] == []
+def public_names(tree):
+    """Names that a module defines: functions, classes, and constants; not what it imports."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (each.id for one in targets for each in ast.walk(one) if isinstance(each, ast.Name))
+
+
+def test_no_two_modules_define_the_same_public_name():
+    found = defaultdict(list)
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for name in set(public_names(ast.parse(path.read_text(encoding="utf-8")))):
+            if not name.startswith("_"):
+                found[name].append(str(path.relative_to(ROOT)))
+    assert len(found) > 500
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}

@@ -1,6 +1,6 @@
-"""Tables on the screen and in the docs, so that the figures in the docs come from a script.
+"""Tables on the screen and in the docs, so that the results in the docs come from a script.
 
-Each benchmark has a page of its own; what matters most of all of them is one table in README.md.
+Each benchmark has its own page; the main results of all are one table in README.md.
 """
 
 from __future__ import annotations
@@ -11,28 +11,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from _shared.timing import machine
 from rich.console import Console
 from rich.table import Table
 
-_SUMMARY = ("what", "value", "beside", "wanted")
+_SUMMARY = ("what", "result", "reference", "target")
 
 
 @dataclass
 class Part:
-    """What one benchmark found: a table, or several, and what matters most of it."""
+    """The results of one benchmark: tables, and the main results for the summary."""
 
     title: str
     columns: Sequence[str]
     intro: str = ""
-    tables: dict[str, list[list[str]]] = field(default_factory=lambda: {"": []})  # by their headings
-    figures: list[dict[str, str]] = field(default_factory=list)
+    tables: dict[str, list[list[str]]] = field(default_factory=lambda: {"": []})  # by heading
+    results: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     plots: dict[str, Any] = field(default_factory=dict)  # file name -> matplotlib figure
-    own_columns: dict[str, Sequence[str]] = field(default_factory=dict)  # by heading, where they are others
+    own_columns: dict[str, Sequence[str]] = field(default_factory=dict)  # by heading, if they differ
 
     def section(self, heading: str, columns: Sequence[str] | None = None) -> None:
-        """Begin another table, of the same columns if no others are given."""
+        """Begin another table, by default with the same columns."""
         self.tables[heading] = []
         if columns is not None:
             self.own_columns[heading] = columns
@@ -42,21 +43,30 @@ class Part:
         list(self.tables.values())[-1].append([str(cell) for cell in cells])
 
     def times(self, seconds: Mapping[str, float], *before: object, per: int = 1, digits: str = ".2f") -> None:
-        """Add a row for each contestant: its name, its time, and that as a multiple of the first's.
+        """Add a row for each run: its name, its time, and the ratio to the first.
 
-        `per` is how many of the shown unit a second has: 1000 for milliseconds.
+        `per` is the number of shown units in a second: 1000 for milliseconds.
         """
         first = next(iter(seconds.values()))
         for name, s in seconds.items():
             self.row(*before, name, f"{s * per:{digits}}", f"{s / first:.2f}")
 
-    def figure(self, what: str, value: object, beside: str, wanted: str = "") -> None:
-        """Add a line to the summary: what was measured, beside what, and what was wanted of it."""
-        self.figures.append(dict(zip(_SUMMARY, (what, str(value), beside, wanted), strict=True)))
+    def result(self, what: str, value: object, reference: str, target: str = "") -> None:
+        """Add a line to the summary: the result, what it is compared with, and the target."""
+        self.results.append(dict(zip(_SUMMARY, (what, str(value), reference, target), strict=True)))
+
+
+def mean_error(values: Any, digits: int = 4, sign: str = "") -> str:
+    """Format a mean and its standard error; an empty text for undefined values."""
+    mean, n = float(np.mean(values)), len(values)
+    if np.isnan(mean):
+        return ""
+    error = f" ± {np.std(values, ddof=1) / np.sqrt(n):.{digits}f}" if n > 1 else ""
+    return f"{mean:{sign}.{digits}f}{error}"
 
 
 def publish(name: str, part: Part, folder: Path) -> None:
-    """Print a part's tables, write its page and plots, and bring the summary up to date."""
+    """Print the tables, write the page and its plots, and update the summary."""
     folder.mkdir(parents=True, exist_ok=True)
     console = Console(width=150)
     lines = [f"# {part.title}", ""] + [part.intro, ""] * bool(part.intro)
@@ -76,23 +86,23 @@ def publish(name: str, part: Part, folder: Path) -> None:
         lines += [f"![{part.title}]({file})", ""]
     lines += [f"Measured on {machine()}, by `benchmarks/run.py {name}`."]
     (folder / f"{name}.md").write_text("\n".join(lines) + "\n")
-    if part.figures:
+    if part.results:
         _summarize(name, part, folder)
 
 
 def _summarize(name: str, part: Part, folder: Path) -> None:
-    store = folder / "figures.json"
+    store = folder / "results.json"
     known = json.loads(store.read_text()) if store.exists() else {}
-    known[name] = {"title": part.title, "machine": machine(), "figures": part.figures}
+    known[name] = {"title": part.title, "machine": machine(), "results": part.results}
     store.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
     rows = [
-        [f"[{name}]({name}.md)", *(figure[key] for key in _SUMMARY)]
+        [f"[{name}]({name}.md)", *(result[key] for key in _SUMMARY)]
         for name, one in sorted(known.items())
-        for figure in one["figures"]
+        for result in one["results"]
     ]
     machines = sorted({one["machine"] for one in known.values()})
-    lines = ["# Benchmarks", "", "All figures are of medians of repeated, alternating runs in one process."]
-    lines += ["", *_markdown(["part", "what", "figure", "beside", "wanted"], rows), ""]
+    lines = ["# Benchmarks", "", "All results are medians of repeated, alternating runs in one process."]
+    lines += ["", *_markdown(["benchmark", "what", "result", "compared with", "target"], rows), ""]
     lines += [f"Measured on {'; '.join(machines)}, by `make bench` (`benchmarks/run.py speed`)."]
     (folder / "README.md").write_text("\n".join(lines) + "\n")
 

@@ -1,4 +1,4 @@
-"""Timing by alternation: every contestant in turn, again and again, and the median of each."""
+"""Timing: alternating runs and their medians, processor time, and peak memory."""
 
 from __future__ import annotations
 
@@ -16,47 +16,52 @@ import joblib
 
 _BENCHMARKS = Path(__file__).resolve().parents[1]
 
-# seconds: BLAS keeps its threads spinning for up to 2^28 cycles, which must not slow the next contestant
+# seconds: BLAS keeps its threads spinning for up to 2^28 cycles, which must not slow the next run
 _REST = 0.15
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a run is: whole, or small, which only shows that everything works."""
+    """The size of a run: full, or small, which only shows that everything works."""
 
     small: bool = False
 
     def rows(self, n: int) -> int:
-        """So many rows, or a few of them."""
+        """Return the number of rows, or a small share of it."""
         return max(64, n // 32) if self.small else n
 
     def rounds(self, n: int) -> int:
-        """So many rounds, or one."""
+        """Return the number of rounds, or one."""
         return 1 if self.small else n
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long a call takes."""
-    started = time.perf_counter()
+    """Return the seconds of a call."""
+    return wall_and_cpu(work)[0]
+
+
+def wall_and_cpu(work: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds of a call on the clock, and of the processor in all threads."""
+    wall, cpu = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - started
+    return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def alternate(contestants: Mapping[str, Callable[[], object]], rounds: int = 9) -> dict[str, float]:
-    """Median seconds of the first contestant, and those of each other as a median share of the first's.
+def alternate(runs: Mapping[str, Callable[[], object]], rounds: int = 9) -> dict[str, float]:
+    """Return the median seconds of the first run, and those of the others by their median ratio to the first.
 
-    All run in every round, and each is compared with the first of its own round: a noisy moment hits both.
+    All runs alternate, and each is compared with the first of its own round: noise affects both.
     """
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for run in contestants.values():
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for run in runs.values():
         run()  # compile, and warm the caches
     for _ in range(rounds):
-        for name, run in contestants.items():
+        for name, run in runs.items():
             time.sleep(_REST)
             times[name].append(seconds(run))
     first = next(iter(times.values()))
-    shares = {name: median(t / f for t, f in zip(each, first, strict=True)) for name, each in times.items()}
-    return {name: median(first) * share for name, share in shares.items()}
+    ratios = {name: median(t / f for t, f in zip(each, first, strict=True)) for name, each in times.items()}
+    return {name: median(first) * ratio for name, ratio in ratios.items()}
 
 
 _PEAK = """
@@ -66,7 +71,7 @@ def _kib(what):
         return int(next(line.split()[1] for line in f if line.startswith(what)))
 {setup}
 with open("/proc/self/clear_refs", "w") as f:
-    f.write("5")  # the high-water mark starts anew
+    f.write("5")  # reset the high-water mark
 _before = _kib("VmRSS:")
 {work}
 print("peak", max(0, _kib("VmHWM:") - _before) / 1024)
@@ -74,19 +79,19 @@ print("peak", max(0, _kib("VmHWM:") - _before) / 1024)
 
 
 def peak_mib(setup: str, work: str) -> float:
-    """Memory in MiB that `work` takes at its peak beyond what there is after `setup`, in a fresh process.
+    """Return the peak memory of `work` in MiB, relative to that after `setup`, in a new process.
 
-    Both are Python text, and import the benchmarks as they do one another.
+    Both are Python code, which can import the benchmarks.
     """
     code = _PEAK.format(here=str(_BENCHMARKS), setup=setup, work=work)
-    # memory that is free goes back to the system at once: what was taken before must not hide a peak
+    # return free memory to the system at once, so that earlier allocations do not hide a peak
     env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     return float(done.stdout.split("peak")[-1])
 
 
 def machine() -> str:
-    """What the figures were taken on."""
+    """Describe the machine."""
     name = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as f:

@@ -1,4 +1,4 @@
-"""Thousands of labels: the data set that is too large for the time limit of the benchmark of methods.
+"""Thousands of labels: a data set that is too large for the time limit of the benchmark of methods.
 
 debdeps_bookworm has 51,725 rows and 6,892 labels. Of the other methods only Omikuji finishes in 120 processor
 seconds; here it is compared with our methods without a limit.
@@ -6,28 +6,18 @@ seconds; here it is compared with our methods without a limit.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from _shared.data import Missing
+from _shared.folds import compared
 from _shared.report import Part
 from _shared.timing import Scale
 from league.data import available
 from league.methods import METHODS
 
-from simlabel.experiments import RandomSplits, compare
+from simlabel.experiments import RandomSplits
 from simlabel.metrics import find_criterion
 
 NAME, NAMES = "debdeps_bookworm", ("omikuji", "autosml", "sml")
-CRITERIA = (
-    "average_precision",
-    "ranking_loss",
-    "f1_micro",
-    "f1_macro",
-    "precision@1",
-    "precision@5",
-    "psp@5",
-)
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results" / "folds" / "extreme"
+CRITERIA = "average_precision", "ranking_loss", "f1_micro", "f1_macro", "precision@1", "precision@5", "psp@5"
 
 
 def run(scale: Scale) -> Part:
@@ -38,7 +28,7 @@ def run(scale: Scale) -> Part:
     one = available()[NAME]()
     names = [name for name in NAMES if METHODS[name].missing is None]
     algorithms = [METHODS[name].algorithm(one.data) for name in names]
-    found = compare(one.data, algorithms, RandomSplits(0.25), folder=FOLDER)
+    found = compared(one.data, algorithms, RandomSplits(0.25), scale)
     headings = [find_criterion(criterion).heading for criterion in CRITERIA]
     facts = f"{one.data.n_rows:,} rows, {one.data.n_labels:,} labels; {one.protocol}"
     part = Part("Thousands of labels", ["", *headings, "Processor seconds", "MiB"], f"{NAME}: {facts}.")

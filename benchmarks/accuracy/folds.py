@@ -1,13 +1,12 @@
-"""Stratified folds: how far the labels' shares stray, and seconds, beside other packages' folds.
+"""Stratified folds compared with those of other packages: deviation of the labels' shares, and seconds.
 
-Ten folds. "labels" is the mean deviation of a label's share in a fold from the tenth that it should be, as a
-share of that; labels that fewer than ten rows have are left out. "rows" is the difference between the largest
-and the smallest fold, likewise. Grouped folds keep the packages of a source together; the others cannot.
+Ten folds. "labels" is the mean relative deviation of a label's share in a fold from one tenth, without labels
+of fewer than ten rows. "rows" is the relative difference between the largest and the smallest fold. Grouped
+folds keep the packages of a source together.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,18 +14,18 @@ import numpy as np
 import scipy.sparse as sp
 from _shared.data import Missing, label_rows, shared
 from _shared.report import Part
-from _shared.timing import Scale
+from _shared.timing import Scale, seconds
 from accuracy.groups import sampled
 from sklearn.model_selection import GroupKFold, KFold
 
 from simlabel.experiments import StratifiedFolds
 
-FOLDS, MADE, LABELS = 10, 100_000, 500
-_SLOW = 20_000  # rows beyond which a package that takes minutes is left out
+FOLDS, ROWS, LABELS = 10, 100_000, 500
+_SLOW = 20_000  # rows above which a package that takes minutes is skipped
 
 
-def strays(Y: sp.csr_array, folds: list[np.ndarray]) -> tuple[float, float]:
-    """Deviation of labels, and of rows."""
+def deviations(Y: sp.csr_array, folds: list[np.ndarray]) -> tuple[float, float]:
+    """Return the mean deviation of labels, and that of rows."""
     counts = np.array([np.asarray(Y[test].sum(axis=0)).ravel() for test in folds])
     often = counts.sum(axis=0) >= FOLDS
     shares = counts[:, often] / counts[:, often].sum(axis=0)
@@ -35,7 +34,7 @@ def strays(Y: sp.csr_array, folds: list[np.ndarray]) -> tuple[float, float]:
 
 
 def packages() -> dict[str, Any]:
-    """Folds of other packages, those that are installed."""
+    """Return splitters of other packages that are installed."""
     found = {}
     try:
         from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
@@ -53,25 +52,23 @@ def packages() -> dict[str, Any]:
 
 
 def measured(part: Part, name: str, Y: sp.csr_array, how: str, split: Callable[[], Any]) -> None:
-    started = time.perf_counter()
-    folds = [test for _, test in split()]
-    seconds = time.perf_counter() - started
-    labels, rows = strays(Y, folds)
-    part.row(name, how, f"{labels:.4f}", f"{rows:.4f}", f"{seconds:.2f}")
+    folds: list[np.ndarray] = []
+    taken = seconds(lambda: folds.extend(test for _, test in split()))
+    labels, rows = deviations(Y, folds)
+    part.row(name, how, f"{labels:.4f}", f"{rows:.4f}", f"{taken:.2f}")
 
 
 def run(scale: Scale) -> Part:
-    part = Part(
-        "Stratified folds", ["set", "folds", "labels", "rows", "seconds"], __doc__.partition("\n\n")[2]
-    )
+    columns = ["set", "folds", "labels", "rows", "seconds"]
+    part = Part("Stratified folds", columns, __doc__.partition("\n\n")[2])
     sets: dict[str, sp.csr_array] = {}
     for name in ("yeast", "scene", "bibtex", "delicious"):
         try:
             sets[name] = shared(name, scale).Y
         except Missing as missing:
-            part.notes.append(f"{name} is left out: {missing}")
-    created = label_rows(scale.rows(MADE), LABELS, 4.0)
-    sets[f"made, {created.shape[0]:,} rows, {LABELS} labels"] = created
+            part.notes.append(f"{name} is skipped: {missing}")
+    created = label_rows(scale.rows(ROWS), LABELS, 4.0)
+    sets[f"synthetic, {created.shape[0]:,} rows, {LABELS} labels"] = created
     for name, Y in sets.items():
         X, dense = np.empty((Y.shape[0], 1)), Y.toarray()
         measured(part, name, Y, "random", lambda X=X: KFold(FOLDS, shuffle=True, random_state=0).split(X))
@@ -83,7 +80,7 @@ def run(scale: Scale) -> Part:
     try:
         _, Y, sources = sampled(scale)
     except Missing as missing:
-        part.notes.append(f"grouped folds are left out: {missing}")
+        part.notes.append(f"grouped folds are skipped: {missing}")
         return part
     name, X = f"debtags, {Y.shape[0]:,} rows, by source", np.empty((Y.shape[0], 1))
     grouped = GroupKFold(FOLDS, shuffle=True, random_state=0)

@@ -1,23 +1,20 @@
-"""Sets with a guarantee: what is promised, what is measured, and how large sets are beside MAPIE's.
+"""Sets with a guarantee: guaranteed and measured values, and the size of the sets compared with MAPIE.
 
-A fifth of each set is put aside: on it scales of columns, bandwidth and penalty are chosen. The rest, at most
-1,200 rows, is split at random, again and again, into two thirds of labeled rows and one third of new ones.
-MAPIE controls the recall of the same classifier, fitted on 7 of 10 labeled rows, by the 3 others. Finished
-splits are kept beside the results (docs/results/folds), and a run that was stopped goes on from them.
-Needs MAPIE.
+On a fifth of each set column scales, bandwidth and penalty are chosen. The rest, at most 1,200 rows, is split
+at random many times into two thirds of labeled rows and one third of new ones. MAPIE controls the recall of
+the same classifier, fitted on 7 of 10 labeled rows, by the 3 others. Finished splits are stored. Needs MAPIE.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from _shared.data import Missing, dense, shared
+from _shared.folds import stored
 from _shared.report import Part
 from _shared.timing import Scale
 from sklearn.preprocessing import StandardScaler
@@ -28,10 +25,9 @@ from simlabel.similarities import Laplacian
 
 CONFIDENCE = 0.9  # of precision
 SETS, LEVELS, SPLITS = ("emotions", "scene", "yeast"), (0.95, 0.9, 0.8), 200
-ROWS = 1200  # labeled and new: 200 splits of the three sets take about ten minutes of one core
-KEPT = Path(__file__).resolve().parents[2] / "docs" / "results" / "folds" / "guarantees"
+ROWS = 1200  # labeled and new: 200 splits of the three sets take about ten minutes on one core
 INFLUENCES = ("ridge", "uniform")
-SAME = "same"  # ridge, with everything chosen on the rows that the promise rests on
+SAME = "same"  # ridge, with parameters chosen on the rows that the guarantee is based on
 KINDS = {
     "recall": lambda level: Recall(level, method="full"),
     "recall, split": lambda level: Recall(level, method="split"),
@@ -44,9 +40,9 @@ KINDS = {
 
 
 def parts(name: str, influence: str, scale: Scale) -> tuple[Any, Any, Any]:
-    """Rows and labels that are not for choosing, on the scales of those that are, and the classifier."""
+    """Return rows and labels, scaled as the rows on which parameters are chosen, and the classifier."""
     X, Y = dense(shared(name, scale))
-    X, Y = X[Y.any(axis=1)], Y[Y.any(axis=1)]  # MAPIE takes no others
+    X, Y = X[Y.any(axis=1)], Y[Y.any(axis=1)]  # MAPIE supports no others
     shuffled = np.random.default_rng(0).permutation(len(X))
     choosing, rest = np.split(shuffled, [len(X) // 5])
     rest = rest[:ROWS]
@@ -60,11 +56,11 @@ def parts(name: str, influence: str, scale: Scale) -> tuple[Any, Any, Any]:
     return X[rest], Y[rest], model
 
 
-class Asked:
-    """Rows that a promise rests on, asked of one batch of queries: no answer depends on the level."""
+class OneBatchRows:
+    """Calibration rows for one batch of queries: their results do not depend on the level."""
 
     def __init__(self, rows: Any) -> None:
-        self.rows, self.Y, self.answers = rows, rows.Y, {}
+        self.rows, self.Y, self.cache = rows, rows.Y, {}
 
     def compare(self, Q: Any) -> Any:
         return self._once("compare", lambda: self.rows.compare(Q))
@@ -72,29 +68,29 @@ class Asked:
     def lost(self, Q: Any, losses: Any, *, whole: bool) -> Any:
         return self._once(whole, lambda: self.rows.lost(Q, losses, whole=whole))
 
-    def _once(self, what: Any, ask: Callable[[], Any]) -> Any:
-        if what not in self.answers:
-            self.answers[what] = ask()
-        return self.answers[what]
+    def _once(self, what: Any, compute: Callable[[], Any]) -> Any:
+        if what not in self.cache:
+            self.cache[what] = compute()
+        return self.cache[what]
 
 
 class OneBatch(CalibrationData):
-    """Grounds that are asked for the sets of one batch, at several levels."""
+    """Calibration data that compute the sets of one batch once, for several levels."""
 
     def rows(self, method: str) -> Any:
-        return self._asked[method == "split"]
+        return self._cached_rows[method == "split"]
 
     @cached_property
-    def _asked(self) -> tuple[Asked, Asked]:
-        return Asked(self.whole), Asked(self.split)
+    def _cached_rows(self) -> tuple[OneBatchRows, OneBatchRows]:
+        return OneBatchRows(self.whole), OneBatchRows(self.split)
 
 
 def one_split(X: Any, Y: Any, model: Any, seed: int) -> dict[str, Any]:
-    """For each guarantee and level: mean of what is kept, sizes; for each label how often it was found."""
+    """Return for each guarantee and level the measured value and sizes, and the frequency of each label."""
     known, new = np.split(np.random.default_rng(seed).permutation(len(X)), [2 * len(X) // 3])
     model.fit(X[known], Y[known])
     truths = [set(np.flatnonzero(row).tolist()) for row in Y[new]]
-    calibration_data, found = OneBatch(model._current), {}
+    calibration_data, found = OneBatch(model._model), {}
     for kind, make in KINDS.items():
         for level in LEVELS:
             guarantee = make(level)
@@ -107,16 +103,16 @@ def one_split(X: Any, Y: Any, model: Any, seed: int) -> dict[str, Any]:
 
 
 def measured(guarantee: Any, inside: Any, truths: Any) -> dict[str, Any]:
-    """Sets as they are, with none left to a person but by precision: so sizes can be compared."""
+    """Measure sets without abstaining, except for precision, so that sizes can be compared."""
     sets = [tuple(np.flatnonzero(row).tolist()) for row in inside]
     if isinstance(guarantee, Precision):
         sets = [each or None for each in sets]
     result = guarantee.measure(truths, sets)
-    figures = {"value": result.value, "size": result.size, "abstained": result.abstained / len(sets)}
+    found = {"value": result.value, "size": result.size, "abstained": result.abstained / len(sets)}
     if isinstance(guarantee, LabelCoverage):
         true = np.array([[k in truth for k in range(inside.shape[1])] for truth in truths])
-        figures |= {"hits": (true & inside).sum(axis=0).tolist(), "rows": true.sum(axis=0).tolist()}
-    return figures
+        found |= {"hits": (true & inside).sum(axis=0).tolist(), "rows": true.sum(axis=0).tolist()}
+    return found
 
 
 def by_mapie(X: Any, Y: Any, model: Any, known: Any, new: Any) -> Any:
@@ -132,32 +128,25 @@ def by_mapie(X: Any, Y: Any, model: Any, known: Any, new: Any) -> Any:
 
 
 def simulated(name: str, influence: str, scale: Scale) -> tuple[list[dict[str, Any]], Any]:
-    """All splits of one set, those that are kept first; and its labels."""
+    """Return the results of all splits of one set, and its labels."""
     X, Y, model = parts(name, influence, scale)
-    kept = KEPT / f"{name}-{influence}.jsonl"
-    done = [] if scale.small or not kept.exists() else [json.loads(x) for x in kept.read_text().splitlines()]
-    for seed in range(len(done), 2 if scale.small else SPLITS):
-        done.append(one_split(X, Y, model, seed))
-        if not scale.small:
-            KEPT.mkdir(parents=True, exist_ok=True)
-            with kept.open("a") as f:
-                f.write(json.dumps(done[-1]) + "\n")
-    return done, Y
+    split = stored(one_split, scale)
+    return [split(X, Y, model, seed) for seed in range(2 if scale.small else SPLITS)], Y
 
 
 def error_bar(level: float, n: float) -> float:
-    """Two standard errors of a share of n rows, were the promise just kept."""
+    """Return two standard errors of a share of n rows at exactly the guaranteed level."""
     return 2.0 * float(np.sqrt(level * (1.0 - level) / max(1.0, n)))
 
 
-def figure(value: float, bar: float) -> str:
+def with_bar(value: float, bar: float) -> str:
     if np.isnan(value):
         return "-"
     return f"{value:.3f} ± {bar:.3f}" if bar > 0 else f"{value:.3f}"
 
 
 def tabulated(part: Part, splits: list[dict[str, Any]], Y: Any) -> dict[str, dict[float, tuple[float, ...]]]:
-    """A row for each guarantee and level: measured, its bar, size; and these for the picture."""
+    """Add a row for each guarantee and level; return measured values, bars and sizes for the picture."""
     shown: dict[str, dict[float, tuple[float, ...]]] = {}
     for kind in [*KINDS, "MAPIE"]:
         for level in LEVELS:
@@ -166,22 +155,22 @@ def tabulated(part: Part, splits: list[dict[str, Any]], Y: Any) -> dict[str, dic
                 float(np.nanmean(column)) if np.isfinite(column).any() else np.nan
                 for column in np.array([[s["value"], s["size"], s["abstained"]] for s in some]).T
             )
-            times = min(1.0, len(splits) / 3)  # how often each row was new, at most once
+            times = min(1.0, len(splits) / 3)  # number of times that each row was new, at most once
             bar = error_bar(level, times * len(Y))
             lowest, below = "", value < level - bar
             if "hits" in some[0]:
                 rows, hits = (np.sum([s[what] for s in some], axis=0) for what in ("rows", "hits"))
                 found, bars = hits / rows, np.array([error_bar(level, times * n) for n in Y.sum(axis=0)])
                 worst = int(np.argmin(found - level + bars))
-                lowest, below = figure(found[worst], bars[worst]), found[worst] < level - bars[worst]
-            if kind == "precision":  # with confidence, over the splits; a split without sets has kept it
+                lowest, below = with_bar(found[worst], bars[worst]), found[worst] < level - bars[worst]
+            if kind == "precision":  # with confidence, over the splits; it holds in a split without sets
                 held = np.mean([not s["value"] < level for s in some])
                 bar, lowest = 0.0, f"in {held:.0%} of splits"
                 below = held < CONFIDENCE - error_bar(CONFIDENCE, len(splits))
             name = "recall, MAPIE's split" if kind == "MAPIE" else kind
-            kept = "-" if np.isnan(value) else "NO" if below else "yes"
+            holds = "-" if np.isnan(value) else "NO" if below else "yes"
             sizes = "-" if np.isnan(size) else f"{size:.2f}"
-            part.row(name, level, figure(value, bar), lowest, kept, sizes, f"{none:.1%}")
+            part.row(name, level, with_bar(value, bar), lowest, holds, sizes, f"{none:.1%}")
             shown.setdefault(name, {})[level] = (value, bar, size)
     return shown
 
@@ -200,22 +189,22 @@ def drawn(axes: Any, name: str, shown: dict[str, dict[float, tuple[float, ...]]]
     for i, kind in enumerate(recalls):
         sizes = [shown[kind][level][2] for level in LEVELS]
         lower.bar(np.arange(len(LEVELS)) + 0.27 * (i - 1), sizes, 0.25, label=kind)
-    lower.set(xlabel="recall promised", ylabel="labels in a set")
+    lower.set(xlabel="guaranteed recall", ylabel="labels in a set")
     lower.set_xticks(range(len(LEVELS)), [f"{level:g}" for level in LEVELS])
 
 
 def run(scale: Scale) -> Part:
     intro = (
         f"Of {ROWS:,} rows (emotions has 475) two thirds are labeled, one third is new; column scales,\n"
-        "bandwidth and penalty were chosen on a fifth of the set that is in neither. *Measured*: the mean\n"
-        "over all splits; the bar is two standard errors of a share of as many rows as there are (splits\n"
-        "share them). *Lowest*: the label that is furthest below, with the bar of its rows; for precision,\n"
-        "which is promised with a confidence of 0.9, in how many splits it was kept, those without any set\n"
-        "among them, and the mean over splits that have sets. *Size*: mean number of labels in a set.\n"
+        "bandwidth and penalty were chosen on another fifth of the set. *Measured*: the mean over all\n"
+        "splits; the bar is two standard errors of a share of all rows (splits share them). *Lowest*: the\n"
+        "label that is furthest below, with the bar of its rows; for precision, which is guaranteed with a\n"
+        "confidence of 0.9, the share of splits in which it holds, including those without any set, and\n"
+        "the mean over splits that have sets. *Size*: mean number of labels in a set.\n"
         "MAPIE: conformal risk control of the recall of the same classifier, fitted on 7 of 10 labeled\n"
         "rows and calibrated on 3 of 10."
     )
-    shown = "guarantee", "guaranteed", "measured", "lowest", "kept", "size", "left to a person"
+    shown = "guarantee", "guaranteed", "measured", "lowest", "holds", "size", "left to a person"
     part = Part("Sets with a guarantee", shown, intro)
     for influence in INFLUENCES:
         picture, axes = plt.subplots(2, len(SETS), figsize=(12, 7), layout="tight")

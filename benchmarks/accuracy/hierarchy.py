@@ -1,9 +1,9 @@
-"""Labels that are part of others, on Debian's tags: a model that knows the facets beside one that does not.
+"""Hierarchical labels on Debian's tags: a model with the hierarchy compared with models without it.
 
 Tags are paths, such as ``mail::imap``: the first step is the facet. Both models have tf-idf of the summaries,
 cosine, ridge and thresholds per label for micro F1, on held-out folds of whole sources. Criteria are
-hierarchical: sets are closed upwards, so that the right facet counts for something. "broken" is the share of
-predicted tags whose facet would not be predicted with them if the facet were a label like any other.
+hierarchical: sets are closed upwards, so that a correct facet counts. "broken" is the share of predicted tags
+whose facet is not predicted.
 Needs raw/debtags.csv in the folder SIMLABEL_DATA.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _shared.report import Part
+from _shared.report import Part, mean_error
 from _shared.timing import Scale
 from accuracy.groups import drawn
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -27,7 +27,7 @@ ROWS, FOLDS, LEAST = 3000, 5, 10
 
 
 def packages(scale: Scale) -> tuple[Any, list[set[str]], np.ndarray]:
-    """Features, tags and sources of about so many packages, whole sources, with tags that enough have."""
+    """Return features, tags and sources of a sample of whole sources, without rare tags."""
     table, sources = drawn(scale.rows(ROWS), 1)
     tags = [set(one.split(";")) for one in table["tags"]]
     counts = pd.Series([tag for one in tags for tag in one]).value_counts()
@@ -68,7 +68,5 @@ def run(scale: Scale) -> Part:
             scores = [criterion(true, predicted, "::") for criterion in criteria]
             found[name].append([*scores, np.nan if name == "tags alone" else float(broken)])
     for name, rows in found.items():
-        mean, error = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows))
-        cells = [f"{m:.4f} ± {e:.4f}" if np.isfinite(m) else "" for m, e in zip(mean, error, strict=True)]
-        part.row(name, *cells)
+        part.row(name, *map(mean_error, np.transpose(rows)))
     return part

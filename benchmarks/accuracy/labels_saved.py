@@ -1,8 +1,8 @@
-"""Learning curves: labeling what `suggest` picks beside labeling at random, on emotions and scene.
+"""Learning curves: labeling the rows that `suggest` picks compared with random rows, on emotions and scene.
 
 A third of the rows is for testing, at most 600 others are the pool; a tenth of it is labeled at the
-start, and a twentieth is added in every round. Ten seeds; average precision on the test rows. How
-`suggest` picks was decided on yeast and image with other seeds.
+start, and a twentieth is added in every round. Ten seeds; average precision on the test rows. `suggest`
+was developed on yeast and image with other seeds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import joblib
 import matplotlib.pyplot as plt
 import numpy as np
 from _shared.data import dense, shared
-from _shared.report import Part
+from _shared.report import Part, mean_error
 from _shared.timing import Scale
 
 from simlabel import SMLClassifier
@@ -24,7 +24,7 @@ SHOWN = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 def curve(X: np.ndarray, Y: np.ndarray, influence: str, picker: str, seed: int) -> list[float]:
-    """Average precision on the test rows with each share of the pool labeled."""
+    """Return the average precision on the test rows for each labeled share of the pool."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(X))
     test, pool = order[: len(X) // 3], order[len(X) // 3 :][:POOL]
@@ -43,7 +43,7 @@ def curve(X: np.ndarray, Y: np.ndarray, influence: str, picker: str, seed: int) 
 
 
 def needed(suggested: np.ndarray, goal: float) -> float:
-    """Share of the pool with which the suggested curve first reaches a goal; NaN where it never does."""
+    """Return the labeled share at which the suggested curve first reaches a goal; NaN if it never does."""
     above = np.flatnonzero(suggested >= goal)
     if not len(above):
         return float("nan")
@@ -54,14 +54,12 @@ def needed(suggested: np.ndarray, goal: float) -> float:
 
 
 def compared(part: Part, suggested: np.ndarray, at_random: np.ndarray) -> None:
-    """A row for each share that is shown; curves are (n_seeds, n_shares)."""
+    """Add a row for each share that is shown; curves are (n_seeds, n_shares)."""
     ours, theirs = suggested.mean(axis=0), at_random.mean(axis=0)
     for share in SHOWN:
         i = int(np.argmin(np.abs(SHARES - share)))
-        apart = suggested[:, i] - at_random[:, i]
-        error = apart.std(ddof=1) / np.sqrt(len(apart))
         ratio = needed(ours, theirs[i]) / share
-        difference = f"{apart.mean():+.3f} ± {error:.3f}"
+        difference = mean_error(suggested[:, i] - at_random[:, i], 3, "+")
         part.row(f"{share:.0%}", f"{ours[i]:.3f}", f"{theirs[i]:.3f}", difference, f"{ratio:.0%}")
 
 
@@ -69,10 +67,10 @@ def run(scale: Scale) -> Part:
     intro = (
         f"Average precision on held-out rows, mean of {len(SEEDS)} seeds, by the share of a pool of {POOL}\n"
         "(emotions: 396) instances that is labeled. The difference is paired, with its standard error.\n"
-        "The last column is how many labels `suggest` needs for the same average precision, in those of\n"
-        "random picking."
+        "The last column is the number of labels that `suggest` needs for the same average precision,\n"
+        "relative to random rows."
     )
-    shown = "labeled", "suggest", "random", "difference", "suggest needs"
+    shown = "labeled", "suggest", "random", "difference", "labels needed"
     part = Part("Which to label next", shown, intro)
     part.plots["labels_saved.png"], axes = plt.subplots(1, len(SETS), figsize=(10, 4), layout="tight")
     seeds = SEEDS[: 2 if scale.small else None]

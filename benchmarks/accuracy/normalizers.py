@@ -1,4 +1,4 @@
-"""Plain SML with the paper's unit length and with normalizer="auto", beside ML-kNN, on held-out folds."""
+"""Plain SML with unit length (the paper's) and with normalizer="auto", and ML-kNN, on held-out folds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from _shared.data import dense, shared
-from _shared.report import Part
+from _shared.report import Part, mean_error
 from _shared.timing import Scale
 from sklearn.model_selection import KFold
 
@@ -19,7 +19,7 @@ SETS = ("emotions", "yeast", "scene", "image", "flags")
 
 
 def models() -> dict[str, Any]:
-    """Each chooses all that is open on its training rows."""
+    """Return the models; each chooses its parameters on its training rows."""
     plain = {"random_state": 0, "calibration": None}
     return {
         "SML, unit length": SMLClassifier("rbf", normalizer=UnitLength(), **plain),
@@ -30,18 +30,10 @@ def models() -> dict[str, Any]:
 
 def run(scale: Scale) -> Part:
     intro = (
-        "Average precision on 5 folds (seed 0), mean and standard error over the folds; what differs from\n"
+        "Average precision on 5 folds (seed 0), mean ± standard error over the folds; the difference to\n"
         "unit length is paired by fold. Normalizer and bandwidth are chosen on the training folds alone."
     )
-    columns = (
-        "data",
-        "algorithm",
-        "average precision",
-        "error",
-        "from unit length",
-        "paired error",
-        "chosen",
-    )
+    columns = "data", "algorithm", "average precision", "difference to unit length", "chosen"
     part = Part("Normalizers of plain SML", columns, intro)
     for name in SETS:
         X, Y = dense(shared(name, scale))
@@ -53,21 +45,9 @@ def run(scale: Scale) -> Part:
                 found[title].append(average_precision(Y[test], model.decision_function(X[test])))
                 if title == "SML, auto":
                     chosen.append(model.tuning_.note.split()[1])
-        first = np.array(next(iter(found.values())))
+        first = next(iter(found.values()))
+        counts = ", ".join(f"{c} {chosen.count(c)}" for c in dict.fromkeys(chosen))
         for title, values in found.items():
-            gap = values - first
-            told = ", ".join(f"{c} {chosen.count(c)}" for c in dict.fromkeys(chosen))
-            part.row(
-                name,
-                title,
-                f"{np.mean(values):.3f}",
-                f"{_error(values):.3f}",
-                f"{gap.mean():+.3f}",
-                f"{_error(gap):.3f}",
-                told if title == "SML, auto" else "",
-            )
+            difference = mean_error(np.subtract(values, first), 3, "+")
+            part.row(name, title, mean_error(values, 3), difference, counts if title == "SML, auto" else "")
     return part
-
-
-def _error(values: Any) -> float:
-    return float(np.std(values, ddof=1) / np.sqrt(len(values)))

@@ -1,17 +1,17 @@
-"""Whether the first 60 suspicious labels are worth a person's time where many labels are rare.
+"""Planted label errors among the first 60 suspicious labels if many labels are rare.
 
-Synthetic texts of the shape of news: 80 labels with Zipf frequencies, most of which at most 20 of 2,000 rows
-have. Errors are planted among rare and frequent labels. `suspicious_labels` ranks by evidence; it is compared
-with the same leave-one-out probabilities ranked by their distance from what was given. As a check, 5% of all
-labels of a table of films (raw/tv.csv in SIMLABEL_DATA), of which few are rare, are flipped.
+Synthetic texts of the shape of news: 80 labels with Zipf frequencies; most are in at most 20 of 2,000 rows.
+Errors are planted among rare and frequent labels. `suspicious_labels` ranks by evidence; it is compared with
+a ranking by the distance of the same leave-one-out probabilities from the given labels. As a check, 5% of all
+labels of a table of films (raw/tv.csv in SIMLABEL_DATA), with few rare labels, are flipped.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from _shared.report import Part
+from _shared.report import Part, mean_error
 from _shared.timing import Scale
-from accuracy.planted_errors import SHARE, TABLE, in_words, loo_scores, rows_of
+from accuracy.planted_errors import SHARE, TABLE, loo_scores, rows_of
 
 from simlabel import Tagger
 
@@ -20,9 +20,9 @@ WAYS = ("suspicion (evidence)", "distance of the probability")
 
 
 def news(seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Texts, their labels, and the same labels with errors.
+    """Return texts, their labels, and the same labels with errors.
 
-    In 3 of 10 rows hardly a word tells of a label. Errors are missing and wrong tags in equal parts, half of
+    In 3 of 10 rows a label has only one word. Errors are missing and wrong tags in equal parts, half of
     them of rare labels.
     """
     rng = np.random.default_rng(seed)
@@ -49,8 +49,8 @@ def films(seed: int, scale: Scale) -> tuple[object, np.ndarray, np.ndarray]:
     return X, Y, np.where(flipped, 1 - Y, Y)
 
 
-def judged(X: object, Y: np.ndarray, given: np.ndarray) -> list[list[float]]:
-    """By each ranking, of the first: share of planted errors, number of rare labels, errors of those."""
+def measured(X: object, Y: np.ndarray, given: np.ndarray) -> list[list[float]]:
+    """Return for the first by each ranking: share of errors, number of rare labels, errors of these."""
     suspicion, probability = loo_scores(Tagger(), X, given)
     wrong, rare = (given != Y).ravel(), np.broadcast_to(Y.sum(axis=0) <= RARE, Y.shape).ravel()
     found = []
@@ -63,9 +63,9 @@ def judged(X: object, Y: np.ndarray, given: np.ndarray) -> list[list[float]]:
 
 def run(scale: Scale) -> Part:
     intro = (
-        f"Of the first {FIRST} suspicious labels: the share that are planted errors, how many are of labels\n"
-        f"that at most {RARE} rows have, and how many of those are planted errors.\n"
-        f"Mean and standard error over {len(SEEDS)} seeds."
+        f"The first {FIRST} suspicious labels: the share of planted errors, the number of rare labels (at\n"
+        f"most {RARE} rows), and the number of planted errors of these. Mean and standard error over\n"
+        f"{len(SEEDS)} seeds."
     )
     columns = ["ranked by", f"errors in the first {FIRST}", "of rare labels", "errors of rare labels"]
     part = Part("Planted label errors among rare labels", columns, intro)
@@ -76,12 +76,13 @@ def run(scale: Scale) -> Part:
     }
     for heading, data in sets.items():
         part.section(heading)
-        results = np.array([judged(*data(seed)) for seed in seeds])
+        results = np.array([measured(*data(seed)) for seed in seeds])
         for k, way in enumerate(WAYS):
-            part.row(way, in_words(results[:, k, 0]), *(f"{n:.1f}" for n in results[:, k, 1:].mean(axis=0)))
+            counts = (f"{n:.1f}" for n in results[:, k, 1:].mean(axis=0))
+            part.row(way, mean_error(results[:, k, 0], 3), *counts)
     part.notes.append(
-        "The number of rows at which evidence counts half (5) was chosen on other seeds of similar texts\n"
-        f"and on one seed of {TABLE}. 2 was also tried on the seeds of this page: 0.437 on news, 0.957 on\n"
-        f"{TABLE}."
+        "The number of rows at which evidence has half its weight (5) was chosen on other seeds of similar\n"
+        f"texts and on one seed of {TABLE}. 2 was also tried on the seeds of this page: 0.437 on news,\n"
+        f"0.957 on {TABLE}."
     )
     return part

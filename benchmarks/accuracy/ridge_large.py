@@ -1,4 +1,4 @@
-"""Learned influence on many references: time, memory, precision, beside plain sums and inducing rows."""
+"""Learned influence with many references: time, memory and precision, compared with plain sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gamma that scikit-learn's scorings choose on yeast, by sums and by scores that compare between rows."""
+"""The gamma that scikit-learn's scorings choose on yeast, by plain sums and by comparable scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEASURES = {"roc_auc": roc_auc_score, "average_precision": average_precision_sco
 
 
 class BySums:
-    """A scoring of the plain sums, as decision_function gave them before."""
+    """A scoring of the plain sums."""
 
     def __init__(self, measure: str) -> None:
         self.measure = measure
@@ -36,36 +36,22 @@ def run(scale: Scale) -> Part:
     intro = (
         "Yeast, unit length, RBF; gamma out of " + ", ".join(f"{g:g}" for g in GAMMAS) + ", chosen by\n"
         "GridSearchCV on five folds (seed 0). The last column is the paper's average precision over the\n"
-        "labels of each row, on the same folds, with the gamma that was chosen."
+        "labels of each row, on the same folds, with the chosen gamma."
     )
-    columns = (
-        "scoring",
-        "scores",
-        "gamma",
-        "its value",
-        "at gamma 0.5",
-        "at gamma 8",
-        "average precision of rows",
-    )
+    columns = "scoring", "scores", "gamma", "value", "at gamma 0.5", "at gamma 8", "average precision of rows"
     part = Part("Choosing gamma by scikit-learn's scorings", columns, intro)
     model = SMLClassifier(RBF(), calibration=None, n_jobs=1)
     for name in MEASURES:
-        for told, scoring in (("sums", BySums(name)), ("decision_function", name)):
+        for kind, scoring in (("sums", BySums(name)), ("decision_function", name)):
             search = GridSearchCV(
                 model, {"similarity__gamma": GAMMAS}, scoring=scoring, cv=folds, refit=False, n_jobs=1
             )
             search.fit(X, Y)
             values = search.cv_results_["mean_test_score"]
             gamma = search.best_params_["similarity__gamma"]
-            rows = cross_val_score(
-                SMLClassifier(RBF(gamma), calibration=None),
-                X,
-                Y,
-                scoring=scorer("average_precision"),
-                cv=folds,
-            )
+            chosen = SMLClassifier(RBF(gamma), calibration=None)
+            rows = cross_val_score(chosen, X, Y, scoring=scorer("average_precision"), cv=folds)
             at = {g: f"{v:.3f}" for g, v in zip(GAMMAS, values, strict=True)}
-            part.row(
-                name, told, f"{gamma:g}", f"{np.max(values):.3f}", at[0.5], at[8.0], f"{rows.mean():.3f}"
-            )
+            cells = f"{gamma:g}", f"{np.max(values):.3f}", at[0.5], at[8.0], f"{rows.mean():.3f}"
+            part.row(name, kind, *cells)
     return part

@@ -1,29 +1,28 @@
-"""Tagger on raw tables beside linear models, neighbors and a forest: AP, micro- and macro-F1, seconds.
+"""Tagger on raw tables compared with linear models, neighbors and a forest: AP, micro- and macro-F1, seconds.
 
 Films (tv.csv: genres from title, director, cast and synopsis) in five random 70/30 splits, and Debian
 packages (debtags.csv: tags from name, summary, section, size, homepage and dependencies) in five folds of
-whole sources, since packages of one source are near copies: all models on a part of the sources, and those
-that take minutes rather than hours on all of them. Linear models and neighbors get the words and pairs of
-words of all cells together, weighted by how rare they are; the forest gets skrub's TableVectorizer. Labels
-that no training row has rank last for all models. Needs raw/ in the folder SIMLABEL_DATA. Every fit that has
-ended is kept in docs/results/folds, so that a run that was stopped goes on.
+whole sources, since packages of one source are near duplicates: all models on a part of the sources, and
+those that take minutes rather than hours on all of them. Linear models and neighbors get TF-IDF weights of
+the words and word pairs of all cells; the forest gets skrub's TableVectorizer. Labels without a training row
+rank last for all models. Needs raw/ in the folder SIMLABEL_DATA. Finished fits are stored.
 """
 
 from __future__ import annotations
 
-import json
+import functools
+import importlib.util
 import os
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from _shared.data import Missing
-from _shared.report import Part
-from _shared.timing import Scale
+from _shared.data import raw_table, sources, whole_groups
+from _shared.folds import stored
+from _shared.report import Part, mean_error
+from _shared.timing import Scale, seconds, wall_and_cpu
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -43,19 +42,10 @@ Learner = Callable[[pd.DataFrame, Any, Any], Fitted]  # training rows, their lab
 CRITERIA = "average precision", "micro-F1", "macro-F1"
 ROUNDS = 5
 SOME = 3000  # packages of whole sources: with all 29,824 logistic regression takes hours
-_KEPT = Path(__file__).resolve().parents[2] / "docs" / "results" / "folds" / "tagger.jsonl"
-
-
-def table(name: str, scale: Scale) -> pd.DataFrame:
-    path = Path(os.environ.get("SIMLABEL_DATA", "")) / "raw" / f"{name}.csv"
-    if not path.exists():
-        raise Missing("it needs raw/ in the folder that SIMLABEL_DATA names.")
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return frame.iloc[: scale.rows(len(frame))]
 
 
 def texts(frame: pd.DataFrame) -> pd.Series:
-    """All cells of a row as one text."""
+    """Return all cells of each row as one text."""
     return frame.apply(" ".join, axis=1)
 
 
@@ -84,7 +74,7 @@ def forest(train: pd.DataFrame, Y: Any, groups: Any) -> Fitted:
 
 
 def _halved(found: Sequence[Any], classes: Sequence[Any]) -> tuple[Any, Any]:
-    """A label's probabilities in a column each; a set is what is beyond one half."""
+    """Return the probabilities of the labels, and the sets of those above one half."""
     pairs = zip(found, classes, strict=True)
     scores = [p[:, 1] if p.shape[1] == 2 else np.full(len(p), float(own[0])) for p, own in pairs]
     return np.column_stack(scores), (np.column_stack(scores) > 0.5).astype(int)
@@ -93,11 +83,11 @@ def _halved(found: Sequence[Any], classes: Sequence[Any]) -> tuple[Any, Any]:
 def tagger(train: pd.DataFrame, Y: Any, groups: Any) -> Fitted:
     model = Tagger().fit(train, Y, groups=groups)
 
-    def ask(test: pd.DataFrame) -> tuple[Any, Any]:
+    def predicted(test: pd.DataFrame) -> tuple[Any, Any]:
         outputs = model.outputs(test)
         return outputs.weights, outputs.sets.toarray()
 
-    return ask
+    return predicted
 
 
 MODELS: dict[str, Learner] = {
@@ -108,13 +98,14 @@ MODELS: dict[str, Learner] = {
         LogisticRegression(C=10, class_weight="balanced", max_iter=1000)
     ),
     "KNeighbors, cosine": neighbors,
-    "TableVectorizer + RandomForest": forest,
 }
+if importlib.util.find_spec("skrub"):
+    MODELS["TableVectorizer + RandomForest"] = forest
 QUICK = ("Tagger", "LinearSVC", "KNeighbors, cosine")  # on all packages
 
 
 def films(scale: Scale) -> Iterator[tuple[Any, ...]]:
-    frame = table("tv", scale)
+    frame = raw_table("tv", scale)
     Y = MultiLabelBinarizer().fit_transform(frame.pop("genres").str.split(", "))
     frame = frame.drop(columns="id")
     for seed in range(scale.rounds(ROUNDS)):
@@ -123,12 +114,10 @@ def films(scale: Scale) -> Iterator[tuple[Any, ...]]:
 
 
 def packages(scale: Scale, most: int | None = None) -> Iterator[tuple[Any, ...]]:
-    frame = table("debtags", scale)
-    source = frame["source"].where(frame["source"] != "", frame["package"])
-    order = np.random.default_rng(0).permutation(source.unique())
-    before = source.value_counts().loc[order].cumsum()
-    frame = frame[source.isin(before.index[before <= (most or len(frame))])]
-    groups = source[frame.index].to_numpy()
+    frame = raw_table("debtags", scale)
+    if most is not None:
+        frame = frame[whole_groups(sources(frame), most, 0)]
+    groups = sources(frame).to_numpy()
     Y = MultiLabelBinarizer().fit_transform(frame["tags"].str.split(";"))
     frame = frame.drop(columns=["tags", "source"])
     folds = GroupKFold(ROUNDS, shuffle=True, random_state=0).split(frame, groups=groups)
@@ -143,71 +132,55 @@ PARTS: dict[str, tuple[Callable[[Scale], Iterator[tuple[Any, ...]]], Sequence[st
 }
 
 
-def measured(learn: Learner, frame: Any, Y: Any, groups: Any, train: Any, test: Any) -> list[float]:
-    """AP, micro- and macro-F1 on the test rows; seconds and processor seconds to fit; rows told a second."""
+@functools.cache
+def splits(title: str, scale: Scale) -> list[tuple[Any, ...]]:
+    return list(PARTS[title][0](scale))
+
+
+def measured(title: str, name: str, number: int, scale: Scale) -> list[float]:
+    """Return AP, micro-F1, macro-F1 on a split, wall and CPU seconds of fit, predicted rows a second."""
+    frame, Y, groups, train, test = splits(title, scale)[number]
+    fitted: list[Fitted] = []
+    found: list[tuple[Any, Any]] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        started, worked = time.perf_counter(), time.process_time()
-        fitted = learn(frame.iloc[train], Y[train], None if groups is None else groups[train])
-        seconds, work = time.perf_counter() - started, time.process_time() - worked
-        started = time.perf_counter()
-        scores, sets = fitted(frame.iloc[test])
-        told = len(test) / (time.perf_counter() - started)
+        rows, known = frame.iloc[train], None if groups is None else groups[train]
+        costs = wall_and_cpu(lambda: fitted.append(MODELS[name](rows, Y[train], known)))
+        rate = len(test) / seconds(lambda: found.append(fitted[0](frame.iloc[test])))
+    scores, sets = found[0]
     scores = rank_constant_labels(scores, ~Y[train].any(axis=0), Y[train].all(axis=0))
     macro = f1_score(Y[test], sets, average="macro", zero_division=0)
     micro = f1_score(Y[test], sets, average="micro")
-    return [float(each) for each in (average_precision(Y[test], scores), micro, macro, seconds, work, told)]
-
-
-def figures(title: str, scale: Scale, rounds: int) -> dict[str, np.ndarray]:
-    """What was measured of each model, (n_rounds, 6); what is known of an earlier run is not run again."""
-    splits, names = PARTS[title]
-    kept: dict[tuple[str, str, int], list[float]] = {}
-    if not scale.small and _KEPT.exists():
-        kept = {tuple(json.loads(line)[0]): json.loads(line)[1] for line in _KEPT.read_text().splitlines()}
-    rounds = scale.rounds(rounds)
-    missing = {k for k in range(rounds) for name in names if (title, name, k) not in kept}
-    for k, split in enumerate(splits(scale)) if missing else ():
-        for name in names if k in missing else ():
-            if (title, name, k) in kept:
-                continue
-            kept[title, name, k] = measured(MODELS[name], *split)
-            print(title, name, k, np.round(kept[title, name, k], 4), flush=True)
-            if not scale.small:
-                _KEPT.parent.mkdir(parents=True, exist_ok=True)
-                with _KEPT.open("a") as file:
-                    file.write(json.dumps([[title, name, k], kept[title, name, k]]) + "\n")
-    return {name: np.array([kept[title, name, k] for k in range(rounds)]) for name in names}
-
-
-def shown(values: np.ndarray) -> str:
-    if len(values) == 1:
-        return f"{values[0]:.4f}"
-    return f"{values.mean():.4f} ± {values.std(ddof=1) / np.sqrt(len(values)):.4f}"
+    values = [float(each) for each in (average_precision(Y[test], scores), micro, macro, *costs, rate)]
+    print(title, name, number, np.round(values, 4), flush=True)
+    return values
 
 
 def run(scale: Scale) -> Part:
     columns = "model", *CRITERIA, "seconds to fit", "processor seconds", "rows predicted a second"
     intro = (
         "Mean and standard error over the splits, the same for all models; films at random, packages by\n"
-        "whole sources. In the lower rows: Tagger less each other model, paired by split.\n"
+        "whole sources. The lower rows are Tagger minus each other model, paired by split.\n"
         "\n"
         "**These tables have known errors and are being rerun.** Tagger's label sets are tuned, those of\n"
         "the others are cut at 0.5 (or at 0 of a margin): with a tuned threshold LinearSVC has a micro-F1\n"
-        "of 0.691 on films too. Labels that no training row has were ranked by each model's own convention,\n"
+        "of 0.691 on films too. Labels without a training row were ranked by each model's own convention,\n"
         "which lowers the average precision of the linear models on packages by about 0.1."
     )
     part = Part("Tags of raw tables", columns, intro)
     for title, (_, names) in PARTS.items():
-        found = figures(title, scale, ROUNDS)
-        rounds = len(found["Tagger"])
+        rounds = scale.rounds(ROUNDS)
+        results = {
+            name: np.array([stored(measured, scale)(title, name, k, scale) for k in range(rounds)])
+            for name in names
+        }
         part.section(f"{title[0].upper()}{title[1:]}, {rounds} split{'s' * (rounds > 1)}")
-        for name, values in found.items():
-            rest = (f"{values[:, k].mean():,.0f}" for k in (3, 4, 5))
-            part.row(name, *(shown(values[:, k]) for k in range(3)), *rest)
+        for name, values in results.items():
+            costs = (f"{values[:, k].mean():,.0f}" for k in (3, 4, 5))
+            part.row(name, *(mean_error(values[:, k]) for k in range(3)), *costs)
         for name in names[1:]:
-            gains = (shown(found["Tagger"][:, k] - found[name][:, k]) for k in range(3))
-            part.row(f"Tagger less {name}", *gains, "", "", "")
+            gains = (mean_error(results["Tagger"][:, k] - results[name][:, k]) for k in range(3))
+            part.row(f"Tagger minus {name}", *gains, "", "", "")
     load = f"Load of the machine at the end: {os.getloadavg()[0]:.0f}."
-    part.notes.append(f"{load} Beyond its cores, seconds are indicative only.")
+    part.notes.append(f"{load} If it exceeds the number of cores, seconds are indicative only.")
     return part

@@ -37,7 +37,7 @@ class Ablated(ClassifierMixin, BaseEstimator):
         self.ingredient = ingredient
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Choose from what is left, and fit it."""
+        """Choose among the remaining configurations, and fit."""
         model = clone(self.estimator)
         rows = X if hasattr(X, "shape") else np.asarray(X)
         if self.ingredient == "similarity":
@@ -55,22 +55,22 @@ class Ablated(ClassifierMixin, BaseEstimator):
         return self
 
     def _keeps(self, one: Configuration) -> bool:
-        """Whether a configuration lacks the ingredient and has all others."""
+        """Return whether a configuration lacks the ingredient and has all others."""
         if self.ingredient == "influence":
             return one.influence == "uniform"
         return one.normalizer == "l2" and one.influence == "ridge"
 
     def predict(self, X: Any) -> Any:
-        """As the estimator does."""
+        """Predict with the estimator."""
         return self.model_.predict(X)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """As the estimator does: label weights, which rank the labels of a row."""
+        """Return label weights, which rank the labels of a row."""
         return np.asarray(self.model_.label_weights(X))
 
 
 class _ByRBF(AutoSMLClassifier):
-    """AutoSML with the paper's similarity alone."""
+    """AutoSML with only the paper's similarity."""
 
     def _configurations(self, batch: Batch) -> list[Configuration]:
         return [one for one in super()._configurations(batch) if isinstance(one.similarity, RBF)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from _shared.data import whole_groups
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from league.leaks import identifiers, shared_rows
 from league.synthetic import SYNTHETIC
@@ -50,7 +52,7 @@ class BenchmarkSet:
 
     @cached_property
     def ratio(self) -> float:
-        """How many test rows there are for each training row."""
+        """Number of test rows for each training row."""
         first = self.protocol.splits(self.data)[0]
         return len(first.test) / len(first.train)
 
@@ -64,7 +66,7 @@ class BenchmarkSet:
 
 @dataclass(frozen=True)
 class RawTable:
-    """How to read a raw table: its label column, columns that are no features, its groups of rows."""
+    """A raw table: its label column, other columns that are no features, and its groups of rows."""
 
     labels: str
     separator: str
@@ -73,21 +75,22 @@ class RawTable:
     most: int | None = None
 
     def read(self, path: Path) -> BenchmarkSet:
-        """Read the table; of more rows than `most`, take whole groups."""
+        """Read the table, with at most `most` rows in whole groups."""
         frame = read_table(path).frame.fillna("").astype(str)
         groups: pd.Series | None = None
         if self.groups is not None:
             own = frame[self.groups]
             groups = own.where(own != "", frame.iloc[:, 0])
             if self.most is not None:
-                order = np.random.default_rng(0).permutation(groups.unique())
-                before = groups.value_counts().loc[order].cumsum()
-                groups = groups[groups.isin(before.index[before <= self.most])]
-                frame = frame.loc[groups.index]
+                some = whole_groups(groups, self.most, 0)
+                frame, groups = frame[some], groups[some]
         lists = [[one for one in cell.split(self.separator) if one] for cell in frame[self.labels]]
-        columns = [self.labels, *self.dropped, *([self.groups] if self.groups else [])]
-        X = frame.drop(columns=columns).reset_index(drop=True)
-        data = Dataset(path.stem, X, *_indicator(lists), tuple(map(str, X.columns)), source=str(path))
+        dropped = [self.labels, *self.dropped, *([self.groups] if self.groups else [])]
+        X = frame.drop(columns=dropped).reset_index(drop=True)
+        binarizer = MultiLabelBinarizer(sparse_output=True)
+        Y = sp.csr_array(binarizer.fit_transform(lists), dtype=np.int8)
+        columns = tuple(map(str, X.columns))
+        data = Dataset(path.stem, X, Y, tuple(binarizer.classes_.tolist()), columns, source=str(path))
         note = "text and lists in cells" + f"; rows of one {self.groups} stay together" * (groups is not None)
         known = None if groups is None else groups.tolist()
         return BenchmarkSet(data, "raw table", KFolds(5, stratified=True, groups=known), note)
@@ -97,15 +100,6 @@ RAW_TABLES = {
     "tv": RawTable("genres", ", ", ("id",)),
     "debtags": RawTable("tags", ";", (), "source", 3000),
 }
-
-
-def _indicator(lists: Sequence[Sequence[str]]) -> tuple[sp.csr_array, tuple[str, ...]]:
-    labels = sorted({one for row in lists for one in row})
-    column = {one: k for k, one in enumerate(labels)}
-    pairs = [(i, column[one]) for i, row in enumerate(lists) for one in row]
-    ones = np.ones(len(pairs), dtype=np.int8)
-    places = tuple(zip(*pairs, strict=True))
-    return sp.csr_array((ones, places), shape=(len(lists), len(labels))), tuple(labels)
 
 
 def _matrix(name: str) -> BenchmarkSet:

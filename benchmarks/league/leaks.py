@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.datasets import Dataset
 from simlabel.experiments import Split, select_rows
-from simlabel.model.inspection import row_keys
+from simlabel.model.inspection import rounded_row_keys
 
 _FEW = 20  # columns that together are 1 in every row: fewer are a category
 _DIFFERENT = 0.95  # share of rows in which a text differs from all others
@@ -32,7 +32,7 @@ def shared_rows(data: Dataset, split: Split) -> int:
 def _keys(X: object) -> IntArray:
     if isinstance(X, pd.DataFrame):
         return pd.util.hash_pandas_object(X, index=False).to_numpy().astype(np.int64)
-    return row_keys(X)
+    return rounded_row_keys(X)
 
 
 def identifiers(data: Dataset) -> str | None:

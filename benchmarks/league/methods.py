@@ -7,23 +7,24 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from league.ablation import Ablated
-from league.chains import ChainEnsemble
-from league.iblr import IBLRML
-from league.packages import CatBoost, Omikuji, XGBoost
-from league.preparing import AsFrame, Dense, ScaledColumns, Words
-from league.rakel import RAkEL
+from league.literature import IBLRML, ChainEnsemble, RAkEL
+from league.packages import CatBoost, Omikuji, boomer, lightgbm, xgboost
 from league.searched import Searched
 from simlabel._utils.text import one_line
 from simlabel.baselines import ADTBoostMH, BoosTexter, LabelPowerset, MLkNN, RankSVM
@@ -33,7 +34,7 @@ from simlabel.experiments import Algorithm
 
 _MANY = 100  # labels
 _INSTALL = {
-    "mlrl": "pip install --no-deps mlrl-boomer mlrl-common mlrl-util (newer versions than it asks for work)"
+    "mlrl": "pip install --no-deps mlrl-boomer mlrl-common mlrl-util (newer versions than required work)"
 }
 _IMPORTED = {"mlrl": "mlrl.boosting"}  # the module that a package is imported by, where it has another name
 _WIDE, _LONG = 300, 7000  # columns and rows up to which Tagger gets a matrix as a table
@@ -52,13 +53,13 @@ class Method:
     make : callable
         Returns the estimator for a seed.
     grid : sequence of dict
-        What is searched on the training rows; None for methods that choose by themselves.
+        Candidates of the search on the training rows; None for methods with their own search.
     before : "scaled", "dense" or None
-        Preprocessing of matrices.
+        What it needs: dense columns scaled to unit variance, or dense rows.
     package : str or None
-        What must be installed.
+        Required package.
     for_tables, for_many : bool
-        Whether it is evaluated on raw tables (by their words), and only where labels are many.
+        Whether it is evaluated on raw tables (by TF-IDF weights), and only on sets with many labels.
     sparse_labels : bool
     """
 
@@ -95,20 +96,60 @@ class Method:
 
     def algorithm(self, data: Dataset, seed: int = 0) -> Algorithm:
         """Return the estimator for a data set, with its preprocessing and search."""
-        estimator, table = self.make(seed), isinstance(data.X, pd.DataFrame)
-        if self.name == "tagger":
-            return Algorithm(self.name, self.title, estimator if table else AsFrame(estimator), True)
-        first = Words() if table else {"scaled": ScaledColumns(), "dense": Dense(), None: None}[self.before]
-        steps = [] if first is None else [("first", first)]
-        if table and self.before == "dense":
-            steps.append(("dense", Dense()))
-        whole = Pipeline([*steps, ("method", estimator)]) if steps else estimator
+        estimator, first = self.make(seed), self._preprocessing(data)
+        whole = Pipeline([("first", first), ("method", estimator)]) if first is not None else estimator
         if self.grid is None:
             return Algorithm(self.name, self.title, whole, self.sparse_labels)
-        prefix = "method__" if steps else ""
+        prefix = "method__" if first is not None else ""
         grid = [{f"{prefix}{key}": value for key, value in one.items()} for one in self.grid]
         searched = Searched(whole, grid, sparse_labels=self.sparse_labels, seed=seed)
         return Algorithm(self.name, self.title, searched, True)
+
+    def _preprocessing(self, data: Dataset) -> Any:
+        """Return a transformer, or None: TF-IDF of tables, scaled columns, dense rows, frames for Tagger."""
+        if isinstance(data.X, pd.DataFrame):
+            if self.name == "tagger":
+                return None
+            words = Converted("texts"), TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+            return make_pipeline(*words, *([Converted("dense")] if self.before == "dense" else []))
+        if self.name == "tagger":
+            return Converted("frame")
+        if sp.issparse(data.X):
+            return Converted("dense") if self.before == "dense" else None
+        return StandardScaler() if self.before == "scaled" else None
+
+
+class Converted(TransformerMixin, BaseEstimator):
+    """Rows in another form. Its repr identifies stored folds; that of FunctionTransformer has an address.
+
+    Parameters
+    ----------
+    form : {"dense", "frame", "texts"}
+        A dense array of a sparse one, a data frame of a matrix, or one text for each row of a table.
+
+    Examples
+    --------
+    >>> Converted("texts").transform(pd.DataFrame({"title": ["a sea", None], "year": [1, 2]}))
+    ['a sea 1', ' 2']
+    """
+
+    def __init__(self, form: str) -> None:
+        self.form = form
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Return self: there is nothing to learn."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def transform(self, X: Any) -> Any:
+        """Convert rows."""
+        if self.form == "dense":
+            return X.toarray()
+        if self.form == "frame":
+            return pd.DataFrame(np.asarray(X), columns=[f"x{k}" for k in range(X.shape[1])])
+        return [" ".join(cells) for cells in X.fillna("").astype(str).itertuples(index=False)]
 
 
 @functools.cache
@@ -126,6 +167,11 @@ def _why_missing(package: str) -> str | None:
     return None
 
 
+def _of(kind: Callable[..., Any], **parameters: Any) -> Callable[[int], Any]:
+    """Return a function that makes an estimator with a seed."""
+    return lambda seed: kind(random_state=seed, **parameters)
+
+
 def _logistic() -> LogisticRegression:
     return LogisticRegression(max_iter=_STEPS)
 
@@ -134,31 +180,19 @@ def _strengths(key: str, *values: float) -> Grid:
     return [{key: value} for value in values]
 
 
+_FOREST = [{}, {"min_samples_leaf": 3}, {"max_features": 0.33}]
+_VOTES = [{"estimator__C": 0.1}, {"estimator__C": 0.1, "soft": True}, {"estimator__C": 1.0, "soft": True}]
+_own = functools.partial(Method, grid=None, sparse_labels=True)
+_published = functools.partial(Method, for_tables=False, sparse_labels=True)
 _OURS = [
-    Method(
+    _own(
         "autosml",
         "AutoSML",
-        "chooses among configurations by leave-one-out",
-        lambda seed: AutoSMLClassifier(random_state=seed, n_jobs=1),
-        None,
-        sparse_labels=True,
+        "chooses a configuration by leave-one-out",
+        _of(AutoSMLClassifier, n_jobs=1),
     ),
-    Method(
-        "sml",
-        "SML",
-        "the paper's method, gamma by its search",
-        lambda seed: SMLClassifier(random_state=seed, n_jobs=1),
-        None,
-        sparse_labels=True,
-    ),
-    Method(
-        "tagger",
-        "Tagger",
-        "raw tables; of matrices, the columns as numbers",
-        lambda seed: Tagger(random_state=seed, n_jobs=1),
-        None,
-        sparse_labels=True,
-    ),
+    _own("sml", "SML", "the paper's method, gamma by its search", _of(SMLClassifier, n_jobs=1)),
+    _own("tagger", "Tagger", "raw tables; of matrices, the columns as numbers", _of(Tagger, n_jobs=1)),
 ]
 _PAPER = [
     Method(
@@ -169,31 +203,22 @@ _PAPER = [
         _strengths("n_neighbors", 10, 5, 20),
         sparse_labels=True,
     ),
-    Method(
-        "boostexter",
-        "BoosTexter",
-        "500 boosted stumps, as published",
-        lambda seed: BoosTexter(n_jobs=1),
-        for_tables=False,
-        sparse_labels=True,
+    _published(
+        "boostexter", "BoosTexter", "500 boosted stumps, as published", lambda seed: BoosTexter(n_jobs=1)
     ),
-    Method(
+    _published(
         "adtboost",
         "ADTBoost.MH",
         "alternating decision tree, 50 rounds, as published",
         lambda seed: ADTBoostMH(n_jobs=1),
-        for_tables=False,
-        sparse_labels=True,
     ),
-    Method(
+    _published(
         "ranksvm",
         "Rank-SVM",
         "columns scaled; polynomial of degree 8 as published, or RBF",
         lambda seed: RankSVM(),
         [{"kernel": "rbf"}, {"degree": 8}],
         "scaled",
-        for_tables=False,
-        sparse_labels=True,
     ),
 ]
 _SKLEARN = [
@@ -201,15 +226,15 @@ _SKLEARN = [
         "rf",
         "RandomForest",
         f"{_TREES} trees; leaves of 1 or 3 rows, or a third of the columns",
-        lambda seed: RandomForestClassifier(_TREES, random_state=seed, n_jobs=1),
-        [{}, {"min_samples_leaf": 3}, {"max_features": 0.33}],
+        _of(RandomForestClassifier, n_estimators=_TREES, n_jobs=1),
+        _FOREST,
     ),
     Method(
         "et",
         "ExtraTrees",
-        f"{_TREES} trees; the same",
-        lambda seed: ExtraTreesClassifier(_TREES, random_state=seed, n_jobs=1),
-        [{}, {"min_samples_leaf": 3}, {"max_features": 0.33}],
+        "as RandomForest",
+        _of(ExtraTreesClassifier, n_estimators=_TREES, n_jobs=1),
+        _FOREST,
     ),
     Method(
         "hgb",
@@ -256,7 +281,7 @@ _LITERATURE = [
         "RAkEL",
         "sets of 3 labels, twice as many as labels; logistic regressions, hard or soft votes; C of 0.1 or 1",
         lambda seed: RAkEL(_logistic(), random_state=seed),
-        [{"estimator__C": 0.1}, {"estimator__C": 0.1, "soft": True}, {"estimator__C": 1.0, "soft": True}],
+        _VOTES,
         "scaled",
     ),
     Method(
@@ -280,7 +305,7 @@ _PACKAGES = [
         "lightgbm",
         "LightGBM",
         "one per label; 31 leaves, or 15 and half the rate",
-        lambda seed: OneVsRestClassifier(_lightgbm(seed)),
+        lambda seed: OneVsRestClassifier(lightgbm(seed)),
         [{}, {"estimator__num_leaves": 15, "estimator__learning_rate": 0.05}],
         package="lightgbm",
     ),
@@ -288,7 +313,7 @@ _PACKAGES = [
         "catboost",
         "CatBoost",
         "all labels in one model (MultiLogloss), 300 rounds; depth 4 or 6",
-        lambda seed: CatBoost(random_state=seed),
+        _of(CatBoost),
         [{}, {"depth": 6}],
         "dense",
         package="catboost",
@@ -298,7 +323,7 @@ _PACKAGES = [
         "xgboost",
         "XGBoost",
         "trees with all labels in a leaf (multi_output_tree), 100 rounds; depth 4 or 6",
-        lambda seed: XGBoost(random_state=seed),
+        xgboost,
         [{}, {"max_depth": 6}],
         package="xgboost",
     ),
@@ -306,7 +331,7 @@ _PACKAGES = [
         "boomer",
         "BOOMER",
         "gradient boosted rules; shrinkage 0.3 or 0.1",
-        lambda seed: _boomer(seed),
+        boomer,
         [{}, {"shrinkage": 0.1}],
         package="mlrl",
         for_tables=False,
@@ -322,18 +347,6 @@ _PACKAGES = [
         sparse_labels=True,
     ),
 ]
-
-
-def _lightgbm(seed: int) -> Any:
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(n_jobs=1, random_state=seed, verbose=-1, deterministic=True, force_row_wise=True)
-
-
-def _boomer(seed: int) -> Any:
-    from mlrl.boosting import BoomerClassifier
-
-    return BoomerClassifier(random_state=seed + 1)  # it counts from 1
 
 
 #: all methods by name

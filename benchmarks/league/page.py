@@ -32,7 +32,7 @@ _METHODS_NOTE = (
 
 
 def page(results: Results, ablation: Results, intro: str, time_limit: float) -> Part:
-    """Build the whole page."""
+    """Build the page."""
     headings = [find_criterion(criterion).heading for criterion in MAIN]
     part = Part("Benchmark of methods", ["", *headings], intro)
     part.notes.append(
@@ -181,7 +181,7 @@ def _ablation(part: Part, ablation: Results) -> None:
 
 def _sets(part: Part, results: Results) -> None:
     part.section(
-        "Data sets", ["", "Kind", "Rows", "Features", "Labels", "Labels per row", "Protocol", "PendingRows"]
+        "Data sets", ["", "Kind", "Rows", "Features", "Labels", "Labels per row", "Protocol", "Notes"]
     )
     for one in results.sets.values():
         data = one.data

@@ -42,15 +42,11 @@ class Score:
 
     def mean(self, criterion: str) -> float:
         """Return the mean over the folds on which the criterion is defined."""
-        values = self.folds(criterion)
-        values = values[~np.isnan(values)]
-        return float(values.mean()) if values.size else math.nan
+        return float(pd.Series(self.folds(criterion)).mean())
 
     def error(self, criterion: str) -> float:
         """Return the standard error of the mean; NaN for a single fold."""
-        values = self.folds(criterion)
-        values = values[~np.isnan(values)]
-        return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+        return float(pd.Series(self.folds(criterion)).sem())
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Task:
 
     @property
     def key(self) -> str:
-        """What a stored record is found by."""
+        """The key of the stored record."""
         return json.dumps(self.record, sort_keys=True)
 
 
@@ -125,7 +125,7 @@ def _tasks(sets: Sequence[BenchmarkSet], methods: Mapping[str, Method], seed: in
 
 
 def _read(file: Path) -> dict[str, Record]:
-    """Return the stored records by what identifies them; the last line may be incomplete after a kill."""
+    """Return the stored records by key; the last line may be incomplete after a kill."""
     file.parent.mkdir(parents=True, exist_ok=True)
     text = file.read_text() if file.exists() else ""
     whole = text[: text.rfind("\n") + 1]

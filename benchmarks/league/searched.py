@@ -1,4 +1,4 @@
-"""A method as its users would run it: a small search and a tuned label rule, on the training rows."""
+"""A method with a small search and a tuned label rule on the training rows, as its users would run it."""
 
 from __future__ import annotations
 
@@ -21,28 +21,26 @@ from simlabel.metrics import (
 from simlabel.rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
 from simlabel.tuning import search_results
 
-_FOLDS, _LARGE = 3, 5000  # inner folds; with more rows one part of so many is held out, once
-_SMALL = 1500  # rows: below, candidates are compared on all inner folds, else on the first
+_FOLDS, _LARGE = 3, 5000  # inner folds; with more rows only one part of this size is held out
+_CRITERION, _SETS = "average_precision", "f1_micro"  # for candidates, and for label sets
+_SMALL = 1500  # rows: below, candidates are compared on all inner folds, otherwise on the first
 
 
 class Searched(ClassifierMixin, BaseEstimator):
     """An estimator with a grid to choose from and a label rule, both by inner folds.
 
-    The candidate with the best `criterion` on held-out training rows is taken. A rule for label sets is
-    tuned for `sets` on its held-out scores, the same as for our own methods (`AutoRule`); where the
-    estimator's own sets are better on rows that the rule was not tuned on, they stay. Then it is fitted on
-    all rows.
+    The candidate with the best average precision on held-out training rows is chosen. A label rule is tuned
+    for micro F1 on its held-out scores, as for our own methods (`AutoRule`); if the estimator's own sets are
+    better on rows that the rule was not tuned on, they are kept. Then the candidate is fitted on all rows.
 
     Parameters
     ----------
     estimator : estimator
         With `predict`, and `predict_proba` or `decision_function`.
     grid : sequence of dict
-        Parameters of each candidate; the first is the one that is taken where there is nothing to choose.
-    criterion, sets : str
-        What the candidates are compared by, and what the rule is tuned for.
+        Parameters of each candidate.
     sparse_labels : bool
-        Whether the estimator takes a sparse indicator.
+        Whether the estimator accepts a sparse indicator.
     seed : int
         Of the inner folds.
 
@@ -50,9 +48,9 @@ class Searched(ClassifierMixin, BaseEstimator):
     ----------
     best_params_ : dict
     cv_results_ : dict of arrays
-        Parameters, mean score on held-out rows and rank of each candidate, as scikit-learn has them.
+        Parameters, mean score on held-out rows and rank of each candidate, as in scikit-learn.
     rule_ : LabelRule or None
-        None where the estimator's own sets are as good.
+        None if the estimator's own sets are better.
 
     Examples
     --------
@@ -68,15 +66,11 @@ class Searched(ClassifierMixin, BaseEstimator):
         estimator: Any,
         grid: Sequence[Mapping[str, Any]] = ({},),
         *,
-        criterion: str = "average_precision",
-        sets: str = "f1_micro",
         sparse_labels: bool = False,
         seed: int = 0,
     ) -> None:
         self.estimator = estimator
         self.grid = grid
-        self.criterion = criterion
-        self.sets = sets
         self.sparse_labels = sparse_labels
         self.seed = seed
 
@@ -88,9 +82,9 @@ class Searched(ClassifierMixin, BaseEstimator):
         folds = list(_inner(Y, self.seed))
         first = len(folds) if Y.shape[0] < _SMALL else 1
         found = [[self._held_out(one, X, Y, fold) for fold in folds[:first]] for one in self.grid]
-        judged = [self._judged(Y, folds, parts) for parts in found]
-        self.cv_results_ = search_results(self.grid, judged)
-        best = int(np.argmax(judged))
+        means = [self._mean_criterion(Y, folds, parts) for parts in found]
+        self.cv_results_ = search_results(self.grid, means)
+        best = int(np.argmax(means))
         held = found[best] + [self._held_out(self.grid[best], X, Y, fold) for fold in folds[first:]]
         self.best_params_ = dict(self.grid[best])
         self.rule_ = self._rule(Y, [test for _, test in folds], held)
@@ -104,7 +98,7 @@ class Searched(ClassifierMixin, BaseEstimator):
     def _held_out(
         self, given: Mapping[str, Any], X: Any, Y: sp.csr_array, fold: tuple[IntArray, IntArray]
     ) -> tuple[FloatArray, sp.csr_array]:
-        """Scores and own sets of rows that were not learned from."""
+        """Return scores and the estimator's own sets of held-out rows."""
         train, test = fold
         model = self._fitted(given, select_rows(X, train), Y[train])
         held_out = select_rows(X, test)
@@ -112,8 +106,8 @@ class Searched(ClassifierMixin, BaseEstimator):
         scores = rank_constant_labels(scores, *constant_columns(Y[train]))
         return scores, predicted_label_sets(model, held_out, self._n_labels)
 
-    def _judged(self, Y: sp.csr_array, folds: Sequence[Any], held: Sequence[Any]) -> float:
-        criterion = find_criterion(self.criterion)
+    def _mean_criterion(self, Y: sp.csr_array, folds: Sequence[Any], held: Sequence[Any]) -> float:
+        criterion = find_criterion(_CRITERION)
         values = [
             criterion.measure(Y[test], sets, scores)
             for (_, test), (scores, sets) in zip(folds, held, strict=False)
@@ -122,22 +116,22 @@ class Searched(ClassifierMixin, BaseEstimator):
         return mean if criterion.higher_is_better else -mean
 
     def _rule(self, Y: sp.csr_array, tests: Sequence[IntArray], held: Sequence[Any]) -> LabelRule | None:
-        """A rule, or None where on held-out rows the estimator's own sets are better."""
+        """Return a rule, or None if the estimator's own sets are better on held-out rows."""
         sizes, self._size_counts = np.unique(np.diff(Y.indptr), return_counts=True)
         blocks = [
             TrainingBlock(self._scores(scores), Y[test], np.ones(len(test)))
             for test, (scores, _) in zip(tests, held, strict=True)
         ]
-        whole = AutoRule(self.sets).fit(sizes, blocks)
+        whole = AutoRule(_SETS).fit(sizes, blocks)
         if len(blocks) > 1:
             splits = [(blocks[:k] + blocks[k + 1 :], blocks[k]) for k in range(len(blocks))]
         else:
             half = np.arange(len(blocks[0].weights)) % 2 == 0
             one, other = (blocks[0].of_rows(np.flatnonzero(part)) for part in (half, ~half))
             splits = [([one], other), ([other], one)]
-        tuned = [(AutoRule(self.sets).fit(sizes, rest).predict(part.scores), part.Y) for rest, part in splits]
+        tuned = [(AutoRule(_SETS).fit(sizes, rest).predict(part.scores), part.Y) for rest, part in splits]
         own = [(sets, Y[test]) for test, (_, sets) in zip(tests, held, strict=True)]
-        by_rule, unchanged = (_together(self.sets, pairs) for pairs in (tuned, own))
+        by_rule, unchanged = (_pooled(_SETS, pairs) for pairs in (tuned, own))
         return None if unchanged > by_rule else whole
 
     def _scores(self, scores: FloatArray) -> ScoreBlock:
@@ -146,11 +140,11 @@ class Searched(ClassifierMixin, BaseEstimator):
         return ScoreBlock(scores, sizes, scores, np.ones(len(scores)))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """The chosen model's scores, (n_rows, n_labels)."""
+        """Return the chosen model's scores, (n_rows, n_labels)."""
         return rank_constant_labels(label_scores(self.model_, X, self._n_labels), *self._constant)
 
     def predict(self, X: Any) -> Any:
-        """Label sets by the rule, or the model's own, (n_rows, n_labels)."""
+        """Return label sets by the rule, or the model's own, (n_rows, n_labels)."""
         if self.rule_ is None:
             return predicted_label_sets(self.model_, X, self._n_labels).toarray()
         return self.rule_.predict(self._scores(self.decision_function(X))).sorted_indices().toarray()
@@ -168,7 +162,7 @@ def _inner(Y: sp.csr_array, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
     yield from train_and_test(stratified_parts(Y, n_parts, seed), 1 if large else n_parts)
 
 
-def _together(criterion: str, pairs: Sequence[tuple[sp.csr_array, sp.csr_array]]) -> float:
-    """A criterion of label sets over all parts at once."""
+def _pooled(criterion: str, pairs: Sequence[tuple[sp.csr_array, sp.csr_array]]) -> float:
+    """Return a criterion of label sets over all parts together."""
     predicted, truth = (sp.vstack([pair[k] for pair in pairs], format="csr") for k in (0, 1))
     return float(find_criterion(criterion).function(truth, predicted))

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.optimize import brentq
+from scipy.special import expit
 
 from simlabel._utils.validation import FloatArray
 from simlabel.datasets import TEST, TRAIN, Dataset
@@ -34,10 +36,6 @@ class Synthetic:
         """Return the criterion that the true probabilities reach on all rows."""
         sets = (self.probabilities > 0.5).astype(np.int8)
         return evaluate(self.data.Y, sets, self.probabilities, criteria=[criterion])[criterion]
-
-
-def _logistic(scores: FloatArray) -> FloatArray:
-    return np.asarray(1.0 / (1.0 + np.exp(-scores)))
 
 
 def _smooth(X: FloatArray, random: np.random.Generator, n_labels: int = _LABELS) -> FloatArray:
@@ -75,7 +73,7 @@ def dependent(n: int = 1000, seed: int = 0) -> Synthetic:
     """Half of the labels are copies of others, flipped in one of five rows."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 10))
-    first = _logistic(_smooth(X, random, _LABELS // 2))
+    first = expit(_smooth(X, random, _LABELS // 2))
     Y = _draw(first, random)
     flipped = random.random(Y.shape) < 0.2
     # the label that is copied is not an input either
@@ -89,7 +87,7 @@ def noisy(n: int = 1000, seed: int = 1) -> Synthetic:
     """Label probabilities are close to one half: no method can be right often."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 10))
-    shares = _logistic(0.5 * _smooth(X, random))
+    shares = expit(0.5 * _smooth(X, random))
     return Synthetic(_dataset("synthetic_noisy", X, _draw(shares, random)), "labels are mostly noise", shares)
 
 
@@ -97,7 +95,7 @@ def irrelevant(n: int = 1000, seed: int = 2) -> Synthetic:
     """Five informative columns among 55 noise columns on other scales."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 5))
-    shares = _logistic(_smooth(X, random))
+    shares = expit(_smooth(X, random))
     chance = random.normal(size=(n, 55)) * random.lognormal(0.0, 1.0, 55)
     whole = np.hstack([X, chance])[:, random.permutation(60)]
     return Synthetic(
@@ -111,7 +109,7 @@ def rare(n: int = 1500, seed: int = 3) -> Synthetic:
     X = random.normal(size=(n, 8))
     scores = _smooth(X, random, 12)
     wanted = np.geomspace(0.5, 0.01, 12)
-    shares = _logistic(scores + np.array([_shift(scores[:, k], wanted[k]) for k in range(12)]))
+    shares = expit(scores + np.array([_shift(scores[:, k], wanted[k]) for k in range(12)]))
     return Synthetic(
         _dataset("synthetic_rare", X, _draw(shares, random)), "labels from frequent to rare", shares
     )
@@ -119,11 +117,7 @@ def rare(n: int = 1500, seed: int = 3) -> Synthetic:
 
 def _shift(scores: FloatArray, share: float) -> float:
     """Return what to add to scores so that their mean probability is `share`."""
-    low, high = -50.0, 50.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _logistic(scores + middle).mean() < share else (low, middle)
-    return (low + high) / 2
+    return float(brentq(lambda shift: expit(scores + shift).mean() - share, -50.0, 50.0))
 
 
 def drifting(n: int = 1500, seed: int = 4) -> Synthetic:
@@ -133,7 +127,7 @@ def drifting(n: int = 1500, seed: int = 4) -> Synthetic:
     X = random.normal(size=(n, 8)) + 0.8 * time[:, None]
     early, late = _smooth(X, random), _smooth(X, random)
     share = 0.4 * time[:, None]
-    shares = _logistic((1.0 - share) * early + share * late)
+    shares = expit((1.0 - share) * early + share * late)
     split = np.where(time < 0.7, TRAIN, TEST)
     return Synthetic(
         _dataset("synthetic_drifting", X, _draw(shares, random), split),
@@ -146,7 +140,7 @@ def linear(n: int = 1000, seed: int = 5) -> Synthetic:
     """Log-odds are linear in the columns, as linear models assume and similarities do not."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 15))
-    shares = _logistic(0.7 * X @ random.normal(size=(15, _LABELS)))
+    shares = expit(0.7 * X @ random.normal(size=(15, _LABELS)))
     return Synthetic(_dataset("synthetic_linear", X, _draw(shares, random)), "the process is linear", shares)
 
 
@@ -154,7 +148,7 @@ def stepwise(n: int = 1000, seed: int = 6) -> Synthetic:
     """Log-odds have steps at values of single columns, as trees assume and similarities do not."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 10))
-    shares = _logistic(_in_steps(X, random))
+    shares = expit(_in_steps(X, random))
     return Synthetic(
         _dataset("synthetic_stepwise", X, _draw(shares, random)), "the process has steps", shares
     )

@@ -19,13 +19,13 @@ try:
 except ImportError:  # Windows: only seconds on the clock are counted there
     resource = None  # type: ignore[assignment]
 
-_PATIENCE = 4.0  # seconds on the clock for each of the processor: a busy machine is no fault of the fit
+_PATIENCE = 4.0  # seconds on the clock for each processor second: the machine may be busy
 TIMED_OUT = "timed out"
-_GRACE = 5.0  # seconds to load and to hand over
+_GRACE = 5.0  # seconds to load and to send
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Call = Callable[[], Any]
-#: number of the call, its result, and why there is none: None, "timed out", or how its process ended
+#: number of the call, its result, and why there is none: None, "timed out", or the exit code
 Ended = tuple[int, Any, str | None]
 
 
@@ -70,7 +70,7 @@ def run_limited(
 
 
 class _Worker:
-    """A process that takes one call after the other."""
+    """A process that runs one call after the other."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -87,7 +87,7 @@ class _Worker:
         theirs.close()
 
     def give(self, numbered: tuple[int, Call] | None) -> None:
-        """Hand over a call, if there is one."""
+        """Send a call, if there is one."""
         if numbered is None:
             return
         self.number, call = numbered
@@ -95,7 +95,7 @@ class _Worker:
         self.deadline = time.monotonic() + _PATIENCE * self.seconds + _GRACE
 
     def ended(self, answered: bool) -> Ended:
-        """What came of the call; a process that gave no answer is ended, and another takes its place."""
+        """Return the outcome of the call; a process without an answer is replaced."""
         number, self.number = self.number, None
         assert number is not None
         if answered:
@@ -120,7 +120,7 @@ class _Worker:
 
 @contextlib.contextmanager
 def _one_thread() -> Iterator[None]:
-    """What is started meanwhile finds it in its environment: libraries that it loads later look there."""
+    """Set the number of threads in the environment of processes that are started meanwhile."""
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
@@ -143,7 +143,7 @@ def _serve(connection: Connection, seconds: float) -> None:
 
 
 def _limit(seconds: float) -> None:
-    """From now on so many processor seconds; the system ends a process that takes more."""
+    """Limit the processor seconds from now on; the system ends a process that exceeds them."""
     if resource is not None:
         most = math.ceil(time.process_time() + seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))

@@ -1,4 +1,4 @@
-"""What a Dask cluster costs on one machine: two worker processes beside two threads of the local engine."""
+"""The cost of a Dask cluster on one machine: two worker processes compared with two threads."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def run(scale: Scale) -> Part:
     part.times(taken)
     part.notes = [f"Sending the references, once, and a first small prediction took {sending:.1f} s."]
     local, workers = taken.values()
-    part.figure("two Dask workers", f"{workers / local:.2f} x", "two threads of the local engine", "1.25")
+    part.result("two Dask workers", f"{workers / local:.2f} x", "two threads of the local engine", "1.25")
     return part

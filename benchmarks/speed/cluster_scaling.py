@@ -1,4 +1,4 @@
-"""The time at 1, 2 and 4 workers beside what docs/scaling.md foretells, with constants from small runs."""
+"""The time at 1, 2 and 4 workers compared with the prediction of docs/scaling.md from small runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simlabel import SMLClassifier
 from simlabel.similarities import RBF
 from simlabel.sums.dask import DaskEngine, local_client
 
-BLOCK = 1 << 25  # bytes that are sent to and fro
+BLOCK = 1 << 25  # bytes that are sent in both directions
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -23,7 +23,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def constants(scale: Scale) -> dict[str, float]:
-    """Nanoseconds for a pair on one core, milliseconds for a task, MB/s to a worker and back."""
+    """Measure nanoseconds for a pair on one core, milliseconds for a task, MB/s to a worker and back."""
     X, Y, Q = problem(scale, 60_000, 1_000)
     one = SMLClassifier(RBF(7.0), normalizer=None, n_jobs=1).fit(X, Y)
     one.decision_function(Q)
@@ -43,8 +43,8 @@ def constants(scale: Scale) -> dict[str, float]:
 def run(scale: Scale) -> Part:
     known, cores = constants(scale), os.cpu_count() or 1
     X, Y, Q = problem(scale, 400_000, 2_000)
-    title = f"Foretold and measured: {len(X):,} x {FEATURES} references, {len(Q):,} queries"
-    part = Part(title, ["workers", "shards", "tasks", "foretold s", "measured s", "ratio"])
+    title = f"Predicted and measured: {len(X):,} x {FEATURES} references, {len(Q):,} queries"
+    part = Part(title, ["workers", "shards", "tasks", "predicted s", "measured s", "ratio"])
     ratios = []
     for workers in (1, 2, 4):
         with local_client(workers) as client:
@@ -53,14 +53,12 @@ def run(scale: Scale) -> Part:
             measured = timed(lambda model=model: model.decision_function(Q))  # type: ignore[misc]
             shards = len(model._model.scorer.job.cache["dask"].rows)
         tasks = -(-8 * workers // shards) * shards * 4 / 3
-        predicted_seconds = len(X) * len(Q) * known["pair, ns"] * 1e-9 / min(workers, cores)
-        predicted_seconds += tasks * known["task, ms"] * 1e-3
-        predicted_seconds += workers * Q.nbytes / (known["to a worker, MB/s"] * 1e6)
-        ratios.append(measured / predicted_seconds)
-        part.row(
-            workers, shards, round(tasks), f"{predicted_seconds:.2f}", f"{measured:.2f}", f"{ratios[-1]:.2f}"
-        )
+        predicted = len(X) * len(Q) * known["pair, ns"] * 1e-9 / min(workers, cores)
+        predicted += tasks * known["task, ms"] * 1e-3
+        predicted += workers * Q.nbytes / (known["to a worker, MB/s"] * 1e6)
+        ratios.append(measured / predicted)
+        part.row(workers, shards, round(tasks), f"{predicted:.2f}", f"{measured:.2f}", f"{ratios[-1]:.2f}")
     part.notes = ["Constants: " + "; ".join(f"{name} {value:.3g}" for name, value in known.items()) + "."]
-    part.notes += [f"Workers beyond the {cores} cores of the machine share them, as the model says."]
-    part.figure("measured / foretold at 1, 2, 4 workers", ", ".join(f"{r:.2f}" for r in ratios), "1")
+    part.notes += [f"Workers beyond the {cores} cores of the machine share them, as in the prediction."]
+    part.result("measured / predicted at 1, 2, 4 workers", ", ".join(f"{r:.2f}" for r in ratios), "1")
     return part

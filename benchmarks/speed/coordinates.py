@@ -1,4 +1,4 @@
-"""Laplacian and chi-square sums, beside the product and beside scikit-learn's laplacian_kernel."""
+"""Laplacian and chi-square sums compared with a matrix product and scikit-learn's laplacian_kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import laplacian_kernel
 from simlabel import SMLClassifier
 from simlabel.similarities import ChiSquare, Laplacian
 
-PEER_QUERIES = 64  # scikit-learn's kernel takes minutes on the whole
+PEER_QUERIES = 64  # scikit-learn's kernel takes minutes for all
 
 
 def run(scale: Scale) -> Part:
@@ -32,15 +32,15 @@ def run(scale: Scale) -> Part:
         "Laplacian": lambda: models["Laplacian"].decision_function(few),
         "scikit-learn's laplacian_kernel(Q, X) @ Y": lambda: laplacian_kernel(few, X, gamma=0.7) @ dense,
     }
-    beside = alternate(peers, scale.rounds(3))
+    compared = alternate(peers, scale.rounds(3))
     title = f"Sums over coordinates: {REFERENCES:,} references x {FEATURES} features, {LABELS} labels"
     part = Part(title, ["queries", "how", "median ms", "/ the first"])
     part.times(seconds, f"{len(Q):,}", per=1000, digits=".1f")
-    part.times(beside, f"{len(few):,}", per=1000, digits=".1f")
+    part.times(compared, f"{len(few):,}", per=1000, digits=".1f")
     for name in models:
         value = f"{seconds[name] / seconds['sgemm']:.2f}"
-        part.figure(f"{name}, {FEATURES} features, fitted", value, "sgemm", "at most 4.5")
-    ours, theirs = beside.values()
+        part.result(f"{name}, {FEATURES} features, fitted", value, "sgemm", "at most 4.5")
+    ours, theirs = compared.values()
     what = "Laplacian, times as fast as laplacian_kernel(Q, X) @ Y"
-    part.figure(what, f"{theirs / ours:.0f}", "scikit-learn", "at least 15")
+    part.result(what, f"{theirs / ours:.0f}", "scikit-learn", "at least 15")
     return part

@@ -1,4 +1,4 @@
-"""All cores beside one of them, for each way of summing."""
+"""All cores compared with one, for each kind of sum."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def run(scale: Scale) -> Part:
         one, every = alternate(runs, scale.rounds(5)).values()
         gain = f"{one / every:.2f}"
         part.row(name, f"{one * 1e3:.1f}", f"{every * 1e3:.1f}", gain)
-        part.figure(f"{name}: speed-up from one core to {cores}", gain, "one core")
+        part.result(f"{name}: speed-up from one core to {cores}", gain, "one core")
     return part

@@ -1,6 +1,6 @@
-"""The first fit in a fresh environment, where nothing is compiled yet, and the time to import and to help.
+"""The first fit in a new environment, before anything is compiled; the time of the import and of --help.
 
-Each in a process of its own, with an empty folder for compiled code.
+Each runs in a new process, with an empty folder for compiled code.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ RUNS = {
 
 
 def timed(code: str, compiled: str | None) -> tuple[float, float]:
-    """Wall and CPU seconds of a fresh process; with its compiled code in a folder, or in an empty one."""
+    """Return wall and CPU seconds of a new process, with compiled code in a folder or in an empty one."""
     with tempfile.TemporaryDirectory() as empty:
         env = os.environ | {"NUMBA_CACHE_DIR": compiled or empty}
         done = subprocess.run(
@@ -69,14 +69,13 @@ def medians(code: str, compiled: str | None, rounds: int) -> Sequence[float]:
 
 
 def run(scale: Scale) -> Part:
-    part = Part("A fresh environment", ["what", "s", "CPU s"])
+    part = Part("A new environment", ["what", "s", "CPU s"])
     with tempfile.TemporaryDirectory() as folder:
         timed(_FOUR, folder)
         for name, (code, kept) in RUNS.items():
             wall, cpu = medians(code, folder if kept else None, scale.rounds(3))
             part.row(name, f"{wall:.2f}", f"{cpu:.2f}")
             if name == "fit and predict four rows":
-                part.figure(
-                    "the first fit of four rows, with imports and compilation", f"{wall:.1f} s", "", "3 s"
-                )
+                what = "the first fit of four rows, with imports and compilation"
+                part.result(what, f"{wall:.1f} s", "", "3 s")
     return part

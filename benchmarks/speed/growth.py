@@ -1,6 +1,6 @@
-"""How the time grows with references, features, labels and queries, beside what the paper says.
+"""Growth of the time with references, features, labels and queries, compared with the paper.
 
-The paper's is O(N M k) in all and O(K) space for a query: an exponent of 1 in N, M and the labels of
+The paper states O(N M k) in total and O(K) space for a query: an exponent of 1 in N, M and the labels of
 a row, and 0 in the number of labels K.
 """
 
@@ -51,7 +51,7 @@ def task(shape: Shape, scale: Scale):
 
 
 def exponent(values: list[int], seconds: list[float]) -> float:
-    """Slope of the upper half in logarithms: what small sizes cost besides does not count."""
+    """Return the slope of the upper half in logarithms, without the fixed costs of small sizes."""
     half = len(values) // 2
     return float(np.polyfit(np.log(values[half:]), np.log(seconds[half:]), 1)[0])
 
@@ -67,9 +67,9 @@ def run(scale: Scale) -> Part:
         found[name] = values, seconds, slope, paper
         times = f"{seconds[0] * 1e3:.1f} to {seconds[-1] * 1e3:.1f}"
         part.row(WORDS[name], f"{values[0]:,}", f"{values[-1]:,}", times, f"{slope:.2f}", f"{paper:.0f}")
-        part.figure(f"exponent of the time in {WORDS[name]}", f"{slope:.2f}", f"{paper:.0f} in the paper")
+        part.result(f"exponent of the time in {WORDS[name]}", f"{slope:.2f}", f"{paper:.0f} in the paper")
     others = ", ".join(f"{v:,} {k}" for k, v in vars(Shape()).items())
-    part.notes.append(f"Others as they are not said: {others}. Exponents are fitted to the upper half.")
+    part.notes.append(f"Other sizes: {others}. Exponents are fitted to the upper half.")
     part.plots["growth.svg"] = plot(found)
     return part
 

@@ -1,8 +1,8 @@
-"""Memory of fit and predict with references on a disk, beside the size of these.
+"""Memory of fit and predict with references on a disk, compared with their size.
 
 10,000,000 x 103 float32 references in a mapped file (4 GB), 14 labels of which a row has four, bandwidth
-given, 1,000 queries. Memory of its own is RssAnon: pages of mapped files, which the system takes back
-when it needs them, are not counted.
+given, 1,000 queries. Memory is RssAnon: pages of mapped files, which the system can reclaim, are
+not counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REFERENCES, FEATURES, LABELS, QUERIES, BLOCK = 10_000_000, 103, 14, 1_000, 250_0
 
 
 class Peak:
-    """The largest RssAnon while it watches, looked at every 10 ms."""
+    """The largest RssAnon of a period, sampled every 10 ms."""
 
     def __init__(self) -> None:
         self.mib, self._stop = 0.0, threading.Event()
@@ -72,10 +72,10 @@ def run(scale: Scale) -> Part:
                 work()
             peaks[what] = peak.mib
     title = f"References on a disk: {n:,} x {FEATURES} float32 ({size:,.0f} MiB), {QUERIES:,} queries"
-    part = Part(title, ["what", "own memory at the peak, MiB"])
+    part = Part(title, ["what", "peak memory, MiB"])
     for what, mib in peaks.items():
         part.row(what, f"{mib:,.0f}")
-    part.notes = ["Own memory is RssAnon; pages of mapped files are not counted."]
+    part.notes = ["Memory is RssAnon; pages of mapped files are not counted."]
     most = f"{max(peaks.values()):,.0f} MiB"
-    part.figure("references on a disk", most, f"{size:,.0f} MiB of them", "2,048 MiB")
+    part.result("references on a disk", most, f"{size:,.0f} MiB of them", "2,048 MiB")
     return part

@@ -1,7 +1,7 @@
-"""Leave-one-out for twenty bandwidths in one symmetric pass, beside one plain pass over the same pairs.
+"""Leave-one-out for twenty bandwidths in one symmetric pass, compared with one plain pass.
 
-20,000 rows x 103 features in float32, 14 labels. The plain pass is what a fitted model does for these rows
-as queries. The search scores all rows for all candidates, judges them, and takes the best.
+20,000 rows x 103 features in float32, 14 labels. The plain pass is a prediction for the same rows. The search
+scores all rows for all candidates, evaluates them, and chooses the best.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def run(scale: Scale) -> Part:
     }
     seconds = alternate(runs, scale.rounds(3))
     title = f"Leave-one-out search: {ROWS:,} rows x {FEATURES} features, {LABELS} labels"
-    note = "The whole fit looks at 13 candidates in a first pass and at 6 around the best in a second."
+    note = "The whole fit evaluates 13 candidates in a first pass and 6 around the best in a second."
     part = Part(title, ["what", "seconds", "/ plain pass"], notes=[note])
     part.times(seconds)
     for name in list(runs)[1:]:
         ratio = f"{seconds[name] / seconds['one plain pass']:.2f}"
-        part.figure(f"leave-one-out search, {name}", ratio, "one plain pass")
+        part.result(f"leave-one-out search, {name}", ratio, "one plain pass")
     return part

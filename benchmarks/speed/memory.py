@@ -1,7 +1,7 @@
-"""Peak memory of a prediction beyond the model, beside the size of the scores.
+"""Peak memory of a prediction in addition to the model, compared with the size of the scores.
 
-The paper's O(K) per query: it does not grow with the references, and the scores are all that grows
-with the labels.
+The paper states O(K) per query: memory does not grow with the references, and only the scores grow with the
+labels.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from simlabel import SMLClassifier
 from simlabel.similarities import RBF, Laplacian
 X, Q = unit_rows({n}, 103, 0), unit_rows({queries}, 103, 1)
 model = SMLClassifier({similarity}, normalizer=None).fit(X, label_rows({n}, {k}, 3.0))
-model.{ask}(Q[:20])  # compile first
+model.{method}(Q[:20])  # compile first
 """
-CASES = [  # similarity, references, labels, what is asked
+CASES = [  # similarity, references, labels, method
     ("RBF(7.0)", 10_000, 14, "decision_function"),
     ("RBF(7.0)", 40_000, 14, "decision_function"),
     ("RBF(7.0)", 160_000, 14, "decision_function"),
@@ -31,15 +31,15 @@ CASES = [  # similarity, references, labels, what is asked
 
 def run(scale: Scale) -> Part:
     title = f"Peak memory of {QUERIES:,} queries, 103 features, float32"
-    shown = "similarity", "references", "labels", "asked", "scores MiB", "peak MiB beyond the model"
+    shown = "similarity", "references", "labels", "method", "scores MiB", "peak MiB"
     part, queries, peaks = Part(title, shown), scale.rows(QUERIES), []
-    for similarity, n, k, ask in CASES:
-        setup = SETUP.format(similarity=similarity, n=scale.rows(n), k=k, ask=ask, queries=queries)
-        peaks.append(peak_mib(setup, f"model.{ask}(Q)"))
+    for similarity, n, k, method in CASES:
+        setup = SETUP.format(similarity=similarity, n=scale.rows(n), k=k, method=method, queries=queries)
+        peaks.append(peak_mib(setup, f"model.{method}(Q)"))
         size = queries * k * 4 / 2**20
-        part.row(similarity, f"{n:,}", f"{k:,}", ask, f"{size:.1f}", f"{peaks[-1]:.1f}")
+        part.row(similarity, f"{n:,}", f"{k:,}", method, f"{size:.1f}", f"{peaks[-1]:.1f}")
     many, few = f"{peaks[2]:.0f} MiB", f"{peaks[0]:.0f} MiB at 10,000"
-    part.figure("peak memory at 160,000 references", many, few)
+    part.result("peak memory at 160,000 references", many, few)
     scores = f"{queries * 7000 * 4 >> 20} MiB of dense scores"
-    part.figure("peak memory of predict, 7,000 labels", f"{peaks[6]:.0f} MiB", scores)
+    part.result("peak memory of predict, 7,000 labels", f"{peaks[6]:.0f} MiB", scores)
     return part

@@ -1,4 +1,4 @@
-"""One query at a time, as a service asks: beside one matrix-vector product of the same shape."""
+"""Single queries, as of a service, compared with one matrix-vector product of the same shape."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def run(scale: Scale) -> Part:
     }
     times: dict[str, list[float]] = {name: [] for name in runs}
     for i in range(WARM + 100 * scale.rounds(2)):
-        for name, ask in runs.items():
-            times[name].append(seconds(partial(ask, Q[i % 64 : i % 64 + 1])))
+        for name, work in runs.items():
+            times[name].append(seconds(partial(work, Q[i % 64 : i % 64 + 1])))
     title = f"One query at {ROWS:,} references x {FEATURES} features, {LABELS} labels"
     part = Part(title, ["how", "p50 ms", "p99 ms", "p50 / sgemv"])
     found = {name: np.percentile(each[WARM:], [50, 99]) for name, each in times.items()}
@@ -34,5 +34,5 @@ def run(scale: Scale) -> Part:
     for name, (middle, worst) in found.items():
         part.row(name, f"{middle * 1e3:.2f}", f"{worst * 1e3:.2f}", f"{middle / floor:.2f}")
     ratio = f"{found['decision_function'][0] / floor:.2f}"
-    part.figure("decision_function of one query, p50", ratio, "one sgemv", "at most 1.5")
+    part.result("decision_function of one query, p50", ratio, "one sgemv", "at most 1.5")
     return part

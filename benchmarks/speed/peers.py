@@ -1,6 +1,6 @@
-"""Ours beside what people use today, in units of a bare matrix product of queries and references.
+"""Sums, votes of neighbors and ML-kNN compared with other libraries, relative to a matrix product.
 
-What is not installed is left out; the page says so.
+Libraries that are not installed are skipped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simlabel.similarities import RBF
 from simlabel.sums import TopK
 
 K, GAMMA = 10, 7.0
-KEOPS_QUERIES, MLKNN_REFERENCES = 256, 4_096  # on the whole these would take minutes
+KEOPS_QUERIES, MLKNN_REFERENCES = 256, 4_096  # all would take minutes
 Runs = dict[str, Callable[[], object]]
 
 
@@ -36,7 +36,7 @@ def sums(X: Any, Y: Any, Q: Any) -> Runs:
 
 
 def keops(X: Any, Y: Any, Q: Any) -> Runs:
-    """The same sums on fewer queries."""
+    """Sums by KeOps, for fewer queries."""
     from pykeops.numpy import LazyTensor
 
     dense = Y.toarray().astype(np.float32)
@@ -46,7 +46,7 @@ def keops(X: Any, Y: Any, Q: Any) -> Runs:
 
 
 def neighbors(X: Any, Y: Any, Q: Any) -> Runs:
-    """Votes of the ten nearest."""
+    """Votes of the ten nearest neighbors."""
     dense = Y.toarray()
     model = SMLClassifier(RBF(GAMMA), weighting=TopK(K), normalizer=None).fit(X, Y)
     method = KNeighborsClassifier(K, algorithm="brute").fit(X, dense)
@@ -57,7 +57,7 @@ def neighbors(X: Any, Y: Any, Q: Any) -> Runs:
 
 
 def flat_search(X: Any, Y: Any, Q: Any) -> Runs:
-    """The same votes after a search through all references."""
+    """The same votes after an exhaustive search."""
     import faiss
 
     dense, index = Y.toarray(), faiss.IndexFlatL2(X.shape[1])
@@ -66,7 +66,7 @@ def flat_search(X: Any, Y: Any, Q: Any) -> Runs:
 
 
 def ml_knn(X: Any, Y: Any, Q: Any) -> Runs:
-    """Predictions of ML-kNN, fitted before."""
+    """Predictions of fitted ML-kNN models."""
     from skmultilearn.adapt import MLkNN as Theirs
 
     from simlabel.baselines import MLkNN
@@ -82,17 +82,17 @@ def ml_knn(X: Any, Y: Any, Q: Any) -> Runs:
 def run(scale: Scale) -> Part:
     X, Y, Q = problem(scale)
     shape = f"{REFERENCES:,} references x {QUERIES:,} queries x {FEATURES} features, {LABELS} labels"
-    part = Part(f"Beside others: {shape}", ["references", "queries", "how", "median ms", "/ sgemm"])
-    contests = [
+    part = Part(f"Other libraries: {shape}", ["references", "queries", "how", "median ms", "/ sgemm"])
+    cases = [
         (None, sums, (X, Y, Q), 3),
         ("pykeops", keops, (X, Y, Q[:KEOPS_QUERIES]), 1),
         (None, neighbors, (X, Y, Q), 3),
         ("faiss", flat_search, (X, Y, Q), 3),
         ("skmultilearn", ml_knn, (X[:MLKNN_REFERENCES], Y[:MLKNN_REFERENCES], Q), 1),
     ]
-    for needs, make, (x, y, q), rounds in contests:
+    for needs, make, (x, y, q), rounds in cases:
         if needs is not None and not importlib.util.find_spec(needs):
-            part.notes.append(f"{needs} is not installed here and was left out.")
+            part.notes.append(f"{needs} is not installed here and was skipped.")
             continue
         out = np.empty((len(q), len(x)), dtype=np.float32)
         runs = {"sgemm": lambda q=q, x=x, out=out: np.matmul(q, x.T, out=out)} | make(x, y, q)
@@ -100,5 +100,5 @@ def run(scale: Scale) -> Part:
         part.times(seconds, f"{len(x):,}", f"{len(q):,}", per=1000, digits=".1f")
         for name in list(seconds)[1:]:
             ratio = f"{seconds[name] / seconds['sgemm']:.1f}"
-            part.figure(f"{name}, {len(x):,} x {len(q):,}", ratio, "sgemm")
+            part.result(f"{name}, {len(x):,} x {len(q):,}", ratio, "sgemm")
     return part

@@ -1,7 +1,7 @@
-"""Throughput and average precision of every sampler and sketch, beside exact sums, on goemotions_svd120.
+"""Throughput and average precision of samplers and sketches compared with exact sums, on goemotions_svd120.
 
-Trained on the training split; unit rows, RBF with gamma 8. The test split is looked at once, here;
-what a sketch does was decided on the dev split.
+Fitted on the training split; unit rows, RBF with gamma 8. The sketches were developed on the dev split; the
+test split is used here only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simlabel.similarities import RBF
 from simlabel.sums import Balanced, Distribution, TopK, UniformSampler
 
 GAMMA, SIZES, TOLERANCE, TOP = 8.0, (300, 1000, 3000), 0.015, 50
-WANTED = {
+TARGETS = {
     "condense 300": "40, loss at most 0.015",
     "condense 1000": "40, loss at most 0.015",
     "auto": "loss at most 0.015",
@@ -31,7 +31,7 @@ WANTED = {
 }
 
 
-def contestants() -> dict[str, dict[str, object]]:
+def variants() -> dict[str, dict[str, object]]:
     found: dict[str, dict[str, object]] = {"exact": {}}
     for n in SIZES:
         found[f"sampler, uniform {n}"] = {"sampler": UniformSampler(n)}
@@ -58,26 +58,26 @@ def run(scale: Scale) -> Part:
     title = f"Samplers and sketches on goemotions_svd120: {on}"
     part = Part(title, ["what", "average precision", "lost", "throughput / exact"])
     models = {}
-    for name, stages in contestants().items():
+    for name, stages in variants().items():
         try:
             stages = {"similarity": RBF(GAMMA), "normalizer": None, "random_state": 0} | stages
             models[name] = SMLClassifier(**stages).fit(X[train], Y[train])
         except ValueError as error:
-            part.notes.append(f"{name} was refused: {error}")
+            part.notes.append(f"{name} is not supported: {error}")
     runs = {name: partial(model.decision_function, Q) for name, model in models.items()}
     seconds = alternate(runs, scale.rounds(5))
-    precision = {name: average_precision(truth, ask()) for name, ask in runs.items()}
+    precision = {name: average_precision(truth, work()) for name, work in runs.items()}
     gains = {name: seconds["exact"] / s for name, s in seconds.items()}
     for name, value in precision.items():
         lost = precision["exact"] - value
         part.row(name, f"{value:.4f}", f"{lost:+.4f}", f"{gains[name]:.1f}")
     auto = models["auto"].plan_
-    part.notes.append(f"auto, with a tolerance of {TOLERANCE} checked on leave-one-out, took: {auto.how}.")
-    for name, wanted in WANTED.items():
+    part.notes.append(f"auto, with a tolerance of {TOLERANCE} checked by leave-one-out, chose: {auto.how}.")
+    for name, target in TARGETS.items():
         if name in precision:
             value = f"{gains[name]:.0f}, AP {precision[name]:.4f}"
-            beside = f"exact plain sums, AP {precision['exact']:.4f}"
-            part.figure(f"{name}: throughput", value, beside, wanted)
+            reference = f"exact plain sums, AP {precision['exact']:.4f}"
+            part.result(f"{name}: throughput", value, reference, target)
     part.plots["sketches.svg"] = plot([(gains[name], precision[name], name) for name in models])
     return part
 

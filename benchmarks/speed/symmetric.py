@@ -1,4 +1,4 @@
-"""Leave-one-out sums of all rows, each pair touched once, beside the full pass over the same rows."""
+"""Leave-one-out sums of all rows with each pair computed once, compared with the full pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CASES = [(RBF(7.0), 103, 0.7), (RBF(7.0), 294, 0.6), (Laplacian(0.7), 103, 0.6)]
 
 def run(scale: Scale) -> Part:
     part = Part(f"Symmetric passes over {ROWS:,} rows", ["similarity", "features", "pass", "ms", "/ full"])
-    for similarity, n_features, wanted in CASES:
+    for similarity, n_features, target in CASES:
         X, Y, _ = problem(scale, ROWS, features=n_features)
         prepared, job = prepare(X, [similarity]), Job(similarity, None, SumReducer(Y.astype(float)))
         runs = {
@@ -29,5 +29,5 @@ def run(scale: Scale) -> Part:
         part.times(seconds, name, n_features, per=1000, digits=".1f")
         ratio = f"{seconds['symmetric'] / seconds['full']:.2f}"
         what = f"{name}, {n_features} features, symmetric pass"
-        part.figure(what, ratio, "the full pass", f"at most {wanted}")
+        part.result(what, ratio, "the full pass", f"at most {target}")
     return part

@@ -1,8 +1,8 @@
-"""Teaching a batch of rows at a million references, and forgetting ten, beside the mere copying of the batch.
+"""Teaching a batch of rows at a million references, and forgetting ten, compared with copying the batch.
 
-1,000,000 references x 103 features in float32, 14 labels as a 0/1 array, that came in one fit or were
-themselves taught; then 60 batches of 1,000 rows, one after the other into the same model, so that
-merges of small chunks are among them. The copies are timed between the batches.
+1,000,000 references x 103 features in float32, 14 labels as a 0/1 array, from one fit or taught in batches;
+then 60 batches of 1,000 rows, one after the other into the same model, so that merges of small chunks are
+included. The copies are timed between the batches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REFERENCES, BATCH, BATCHES = 1_000_000, 1_000, 60
 
 def fitted(X: Any, Y: Any, ids: list[str] | None) -> SMLClassifier:
     model = SMLClassifier(RBF(0.01)).fit(X, Y, ids=ids)
-    return model.partial_fit(X[:1], Y[:1]).forget(model.ids_[5:6])  # what the first batch alone would pay
+    return model.partial_fit(X[:1], Y[:1]).forget(model.ids_[5:6])  # a cost of the first batch only
 
 
 def taught(X: Any, Y: Any, ids: list[str] | None) -> SMLClassifier:
@@ -59,7 +59,5 @@ def run(scale: Scale) -> Part:
     model = fitted(X, Y, None)
     calls = [partial(model.forget, list(range(10 * i + 10, 10 * i + 20))) for i in batches]
     row(part, "forget 10, references fitted", calls, new)
-    part.notes = [
-        "A copy is that of the batch's 1,000 rows alone; at most 100 of them for every batch are aimed at."
-    ]
+    part.notes = ["A copy is one of the 1,000 rows of a batch; the target is at most 100 copies for a batch."]
     return part

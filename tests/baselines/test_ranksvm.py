@@ -48,7 +48,7 @@ def test_equals_a_general_solver_of_the_dual(settings_, kernel, C):
     beta = all_coefficients(model, len(X))
     other_beta, below = naive_ranksvm.solve(K, Y.tolist(), C)
     above = naive_ranksvm.primal(K, Y.tolist(), C, beta, model.intercept_)
-    # A primal and a dual value that meet are both the optimum, whoever found them.
+    # A primal and a dual value that meet are both the optimum, for any solver.
     assert above == pytest.approx(below, rel=1e-6)
     # The functions w_k are unique where the coefficients need not be. Both problems are strongly convex in w:
     # either solution is within sqrt(2 * gap) of the best, and so scores differ by that times a row's norm.

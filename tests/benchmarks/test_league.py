@@ -168,6 +168,17 @@ def test_words_of_a_table_are_learned_inside_the_folds():
     assert all(found.of("t", name).mean("one_error") == 0.0 for name in ("lr", "sml", "tagger"))
 
 
+@pytest.mark.parametrize("form", ["dense", "sparse", "table"])
+def test_the_settings_of_a_fold_are_the_same_in_each_run(form):
+    """They identify stored folds: an address in memory would not be found again."""
+    data = make_data(sparse=form == "sparse")
+    if form == "table":
+        data = replace(data, X=pd.DataFrame({"title": ["sea"] * data.n_rows}), feature_names=("title",))
+    for method in METHODS.values():
+        if method.missing is None:
+            assert " at 0x" not in method.algorithm(data).estimator.__repr__(N_CHAR_MAX=100_000)
+
+
 def test_one_ingredient_less():
     data = make_data(rows=60)
     fitted = {

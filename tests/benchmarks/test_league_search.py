@@ -24,7 +24,7 @@ SPIN = partial(sum, repeat(0))
 
 
 def test_a_fold_has_one_thread(monkeypatch):
-    """Two that wait for each other would spend the processor seconds of many fits."""
+    """Two threads that wait for each other would use the processor seconds of many fits."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     info = "__import__('scipy.linalg') and __import__('threadpoolctl').threadpool_info()"
     calls = [(0, partial(eval, info)), (1, partial(os.getenv, "OMP_NUM_THREADS"))]
@@ -55,7 +55,7 @@ def test_the_best_candidate_on_held_out_rows_is_taken(rng):
 
 
 def test_a_method_with_probabilities_only_gets_a_label_rule(rng):
-    """Rare labels never have half of the neighbors: at one half nothing would be said of them."""
+    """Rare labels never have half of the neighbors: a threshold of one half would never predict them."""
     X = rng.normal(size=(400, 2))
     shares = np.clip(0.12 + 0.1 * X, 0.01, 0.4)
     Y = (rng.random((400, 2)) < shares).astype(int)
@@ -69,7 +69,7 @@ def test_a_method_with_probabilities_only_gets_a_label_rule(rng):
 
 
 class Sets(DummyClassifier):
-    """Knows the sets, and scores them all alike."""
+    """Predict the true sets with constant scores."""
 
     def predict(self, X):
         return np.column_stack([X[:, 0] > 0, X[:, 0] <= 0]).astype(int)

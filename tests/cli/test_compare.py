@@ -59,8 +59,8 @@ def test_compare_for_machines_and_reports(run, csv, tmp_path):
     assert len(found["results"]["a"]["br"]["criteria"]["ndcg@3"]["folds"]) == 3
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
     assert r"\toprule" in (tmp_path / "r.tex").read_text()
-    kept = sorted((tmp_path / "simlabel-runs").rglob("*.json"))
-    assert len(kept) == 12
+    results = sorted((tmp_path / "simlabel-runs").rglob("*.json"))
+    assert len(results) == 12
     again = run(*words, "--json", "--criteria", "f1_micro,ndcg@3")
     assert json.loads(again.stdout) == found  # nothing was run again: even the seconds are the same
 
@@ -187,7 +187,7 @@ def test_reproduce_prints_published_measured_and_verdicts(run, tmp_path):
 
 
 def test_ctrl_c_ends_cleanly(tmp_path):
-    """A real interrupt in the middle of a comparison: no trace, code 130, and finished folds are kept."""
+    """A real interrupt during a comparison: no trace, code 130, and the results of finished folds remain."""
     script = tmp_path / "slow_forest.py"
     script.write_text(
         "import pathlib, time\n"
@@ -216,7 +216,7 @@ def test_ctrl_c_ends_cleanly(tmp_path):
     assert "stopped" in message
 
 
-def test_fixed_split_finds_the_parts_beside_the_whole(run, tmp_path):
+def test_fixed_split_finds_the_parts_in_the_folder_of_the_whole(run, tmp_path):
     header = "@relation 'two: -C 1'\n@attribute l {0,1}\n@attribute a numeric\n@data\n"
     rows = [f"{k % 2},{k % 2 + k / 100}\n" for k in range(24)]
     for name, part in {"two": rows, "two-train": rows[:16], "two-test": rows[16:]}.items():

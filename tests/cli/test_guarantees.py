@@ -77,7 +77,7 @@ def test_evaluate_measures_what_is_promised(run):
     assert found["recall"]["guaranteed"] == 0.8
     assert found["recall"]["caveats"]
     shown = run(*words, *requested, "--report", "e.html", "--report", "e.md").stdout
-    assert "Promised and measured" in shown
+    assert "Guaranteed and measured" in shown
     assert "set coverage" in shown
     assert "Sets with a guarantee" in Path("e.html").read_text(encoding="utf-8")
     assert "| label coverage | 0.8 |" in Path("e.md").read_text(encoding="utf-8")

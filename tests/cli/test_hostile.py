@@ -1,4 +1,4 @@
-"""Damaged and odd files: every command succeeds or prints one line that says what is wrong."""
+"""Damaged and odd files: every command succeeds or prints a one-line error."""
 
 from __future__ import annotations
 

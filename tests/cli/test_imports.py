@@ -93,7 +93,7 @@ def test_help_texts_list_the_names_that_the_packages_define(name, option, names)
     assert [one for one in names if one not in text] == []
 
 
-def test_names_are_there_when_they_are_asked_for():
+def test_names_are_imported_on_access():
     code = (
         "import simlabel; assert set(simlabel.__all__) <= set(dir(simlabel))\n"
         "simlabel.datasets; from simlabel import *; load; similarity_sums; SMLClassifier\n"

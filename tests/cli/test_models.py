@@ -174,7 +174,7 @@ def test_evaluate_gives_the_criteria(run, model, files):
         assert words in page
 
 
-def test_evaluate_counts_labels_that_only_one_side_knows(run, model, files):
+def test_evaluate_counts_labels_that_only_one_side_has(run, model, files):
     """A label that the model lacks is never found; one that the file lacks is never right."""
     frame = fruit(200, 3)
     frame["tags"] = [f"{tags};new" if tags else "new" for tags in frame["tags"].str.replace("wide", "")]

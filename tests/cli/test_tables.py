@@ -138,8 +138,8 @@ def test_the_column_of_labels_is_no_news(shell):
     for command in ("predict", "explain"):
         answers = []
         for frame in (rows, rows.drop(columns="tags")):
-            write_csv("asked.csv", frame)
-            answers.append(shell(command, "films.simlabel", "asked.csv"))
+            write_csv("queries.csv", frame)
+            answers.append(shell(command, "films.simlabel", "queries.csv"))
         assert "is new" not in stderr_of(answers[0])
         assert answers[0].stdout == answers[1].stdout
 
@@ -182,14 +182,14 @@ def test_evaluate_reads_labels_by_the_separator_of_the_model(shell):
     assert "F1 (micro)" in shell(*words, "--report", "r.html").stdout
 
 
-def test_explain_says_which_rows_are_meant(shell):
+def test_explain_names_the_rows(shell):
     shown = shell("explain", "films.simlabel", "new.csv", "--rows", "3,8", "--top", 2)
     assert "query 0 is row 3, id tt2-3, title 54; query 1 is row 8, id tt2-8" in shown.stdout
     found = json.loads(shell("explain", "films.simlabel", "new.csv", "--rows", "3,8", "--json").stdout)
     assert {(one["row"], one["row_id"]) for one in found} == {(3, "tt2-3"), (8, "tt2-8")}
 
 
-def test_columns_are_what_the_user_says_they_are(shell):
+def test_given_kinds_override_the_detected_ones(shell):
     words = ("--category", "title", "--ignore", "section", "--ignore", "released", "--multi", "synopsis")
     more = ("--number", "Länge", "--id", "id", "--separator", "+", "--label-rule", "set_size", "--jobs", 1)
     facts = json.loads(

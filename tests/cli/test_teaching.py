@@ -52,7 +52,7 @@ def test_teach_is_partial_fit(shell, more):
     same(load("films.simlabel"), taught, read_table("new.csv").frame)
 
 
-def test_a_changed_model_goes_where_the_user_says(shell, more, film_folder):
+def test_a_changed_model_is_written_to_the_given_file(shell, more, film_folder):
     facts = shell(
         "teach", "films.simlabel", "more.csv", "--label-column", "tags", "-o", "b.simlabel", "--json"
     )
@@ -175,7 +175,7 @@ def test_lists_hold_no_formulas_unless_they_are_wanted_raw(shell, tmp_path):
     assert set(pd.read_csv("s.csv")["title"]) == {"=cmd()"}
 
 
-def test_columns_says_what_was_seen_and_why(shell):
+def test_columns_shows_kinds_and_reasons(shell):
     found = {one["column"]: one for one in json.loads(shell("columns", "films.csv", "--json").stdout)}
     assert found["Länge"]["kind"] == "number"
     assert "decimal comma" in found["Länge"]["reason"]
@@ -185,7 +185,7 @@ def test_columns_says_what_was_seen_and_why(shell):
     assert "cells separated by semicolons" in result.stderr
 
 
-def test_models_of_matrices_are_taught_and_asked_too(shell, tmp_path):
+def test_models_of_matrices_are_taught_and_queried(shell, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(40, 3)).round(3), columns=["a", "b", "c"])
     tags = [{name for name in "abc" if row[name] > 0} for _, row in frame.iterrows()]
@@ -202,7 +202,7 @@ def test_models_of_matrices_are_taught_and_asked_too(shell, tmp_path):
     assert len(json.loads(shell("suggest", "m.simlabel", "more.csv", "-n", 2, "--json").stdout)) == 2
 
 
-def test_correct_knows_the_models_column_of_ids(shell, film_folder, tmp_path):
+def test_correct_uses_the_id_column_of_the_model(shell, film_folder, tmp_path):
     table = films(4, 1)[["id", "tags"]].rename(columns={"id": "film"})
     shown = films(40, 1).rename(columns={"id": "film"})
     write_csv("renamed.csv", shown)

@@ -1,4 +1,4 @@
-"""The walk-through in the docs does what it says, command by command."""
+"""The commands of the walk-through in the docs work as described."""
 
 from __future__ import annotations
 

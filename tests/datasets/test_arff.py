@@ -107,7 +107,7 @@ def test_labels_by_names_by_number_and_by_xml(write, tmp_path):
     assert load_dataset(path, labels=tmp_path / "other.xml").label_names == NAMES[2:3]
 
 
-def test_labels_unknown_says_all_ways(write):
+def test_error_for_unknown_labels_lists_the_options(write):
     with pytest.raises(DatasetError, match=r"birds\.xml.*-C n.*labels="):
         load_dataset(write(BIRDS, "birds.arff"))
     with pytest.raises(DatasetError, match=r"no\.xml: there is no such file"):
@@ -179,7 +179,7 @@ def test_sparse_row_leaves_out_the_first_value_of_a_nominal_attribute(write):
     assert isinstance(dataset.X, sp.csr_array)
     assert dataset.feature_names == ("color=red", "color=blue", "n n", "b")
     assert dataset.X.toarray().tolist() == [[0, 1, 2.5, 0], [1, 0, 0, 0], [1, 0, -1, 1], [1, 0, 0, 0]]
-    assert dataset.X.nnz == 7  # the zero that the last row writes is not kept
+    assert dataset.X.nnz == 7  # the explicit zero of the last row is not stored
     assert dataset.Y.toarray().tolist() == [[1, 1], [0, 1], [0, 0], [0, 1]]
 
 
@@ -346,8 +346,8 @@ def test_a_nominal_attribute_that_identifies_rows_is_left_out(write, sparse, n_d
         listed = ",".join(f"{j} {value}" if sparse else str(value) for j, value in enumerate(row))
         text += f"{{{listed}}}\n" if sparse else f"{listed}\n"
     found = load_dataset(write(text))
-    kept = [] if n_used == 24 else [f"name=v{k}" for k in range(n_declared)]
-    assert found.feature_names == ("a", *kept, "hue=red", "hue=blue", "b")
+    names = [] if n_used == 24 else [f"name=v{k}" for k in range(n_declared)]
+    assert found.feature_names == ("a", *names, "hue=red", "hue=blue", "b")
     assert found.n_attributes == 4 - (n_used == 24)
     X = found.X.toarray() if sp.issparse(found.X) else found.X
     others = X[:, [0, -3, -2, -1]].tolist()

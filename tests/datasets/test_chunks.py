@@ -39,9 +39,9 @@ def write(folder, kind):
         if kind == "arff":
             lines.append(",".join(map(str, cells)))
         else:  # the first value of a nominal attribute is left out, as 0 is
-            loo_scores = [0.0, "red", "no", 0, 0]
-            kept = [f"{j} {cell}" for j, cell in enumerate(cells) if cell != loo_scores[j]]
-            lines.append("{" + ", ".join(kept) + "}")
+            implied = [0.0, "red", "no", 0, 0]
+            written = [f"{j} {cell}" for j, cell in enumerate(cells) if cell != implied[j]]
+            lines.append("{" + ", ".join(written) + "}")
     path.write_text(ARFF_HEAD + "\n".join(lines) + "\n")
     return path, {"labels": ["a", "b"]}
 

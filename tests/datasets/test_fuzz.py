@@ -33,8 +33,8 @@ def _fuzz(kind, examples, tmp_path):
 
     @given(st.one_of(files, files, st.binary(max_size=200)), st.booleans())
     @settings(deadline=None, max_examples=examples, suppress_health_check=list(HealthCheck), database=None)
-    def run(data, told):
-        format = FORMATS.get(kind, kind) if told else None
+    def run(data, is_given):
+        format = FORMATS.get(kind, kind) if is_given else None
         check_reading(path, data, format=format, **options)
 
     run()

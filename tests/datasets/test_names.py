@@ -101,7 +101,7 @@ def test_parts_that_do_not_fit_together(folder):
 
 
 @pytest.mark.usefixtures("no_network")
-def test_missing_set_says_how_to_obtain_it(folder):
+def test_error_for_a_missing_set_lists_the_ways_to_obtain_it(folder):
     with pytest.raises(DatasetError) as caught:
         load_dataset("bibtex")
     message = str(caught.value)

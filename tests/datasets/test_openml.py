@@ -55,10 +55,10 @@ def test_a_set_is_fetched_and_cached(openml):
     assert yeast.X.tolist() == [[0.5, 1], [1.5, 2], [2.5, 3]]
     assert yeast.Y.toarray().tolist() == [[1, 0], [0, 0], [1, 1]]
     assert yeast.label_names == ("Class1", "Class2")
-    assert any("download" in path for path in openml.asked)
-    openml.asked.clear()
+    assert any("download" in path for path in openml.requests)
+    openml.requests.clear()
     assert load_dataset("yeast").X.tolist() == yeast.X.tolist()
-    assert openml.asked == []  # the second time nothing is asked of the server
+    assert openml.requests == []  # the second time nothing is requested from the server
 
 
 @pytest.mark.filterwarnings("ignore:Invalid cache:RuntimeWarning")
@@ -69,7 +69,7 @@ def test_a_file_that_does_not_match_its_checksum_is_refused(openml):
 
 
 @pytest.mark.parametrize("wrong", [b"@ATTRIBUTE Att1 NUMERICAL", b"@ATTRIBUTE", b"x"])
-def test_a_file_that_is_not_as_its_format_says_is_refused(openml, wrong):
+def test_a_file_that_does_not_follow_its_format_is_refused(openml, wrong):
     openml.data = ARFF.replace(b"@ATTRIBUTE Att1 NUMERIC", wrong)
     openml.checksum = hashlib.md5(openml.data).hexdigest()
     with pytest.raises(DatasetError, match="expected the data set as OpenML describes it"):
@@ -77,7 +77,7 @@ def test_a_file_that_is_not_as_its_format_says_is_refused(openml, wrong):
 
 
 @pytest.mark.filterwarnings("ignore:Invalid cache:RuntimeWarning")
-def test_a_damaged_cache_is_fetched_anew(openml, tmp_path):
+def test_a_damaged_cache_is_fetched_again(openml, tmp_path):
     load_dataset("yeast")
     (cached,) = (tmp_path / "cache").rglob("tiny.arff.gz")
     cached.write_bytes(b"damaged")
@@ -93,7 +93,7 @@ def test_a_set_of_another_size_is_refused(openml, monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9", None])
-def test_without_an_answer_the_ways_to_obtain_it_are_said(openml, address):
+def test_without_an_answer_the_error_lists_the_ways_to_obtain_it(openml, address):
     if address is None:
         openml.features = []
         openml.answer = lambda path: None

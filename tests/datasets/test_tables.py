@@ -23,7 +23,7 @@ FRAME = pd.DataFrame(
 
 @pytest.fixture(params=["csv", "parquet", "csv.gz"])
 def stored(request, tmp_path):
-    """Write a frame in each format, under an ending that says nothing."""
+    """Write a frame in each format, with an ending that no format has."""
 
     def store(frame):
         path = tmp_path / "table.data"
@@ -85,7 +85,7 @@ def test_parquet_column_of_lists(tmp_path):
     ]
 
 
-def test_without_labels_all_ways_are_said(stored):
+def test_error_without_labels_lists_the_options(stored):
     path = stored(FRAME)
     for options in ({}, {"labels": ["l_sea"], "label_prefix": "l_"}):
         with pytest.raises(DatasetError, match=r"labels=.*label_prefix=.*label_column=.*l_sunset"):

@@ -91,12 +91,12 @@ def test_a_tagger_notes_rows_of_a_table():
 def test_notes_are_on_one_model_as_it_is():
     model, other = fitted(Linear()), fitted(Linear())
     pending = model.pending_rows(MORE[:1], SAID[:1])
-    with pytest.raises(ValueError, match="call noted again"):
+    with pytest.raises(ValueError, match="call pending_rows again"):
         other.outputs(QUERIES, pending)
     model.partial_fit(MORE[:1], [{"a"}])
-    with pytest.raises(ValueError, match="call noted again"):
+    with pytest.raises(ValueError, match="call pending_rows again"):
         model.outputs(QUERIES, pending)
-    with pytest.raises(ValueError, match="call noted again"):
+    with pytest.raises(ValueError, match="call pending_rows again"):
         pending + other.pending_rows(MORE[:1], SAID[:1])
 
 

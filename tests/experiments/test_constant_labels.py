@@ -17,7 +17,8 @@ from simlabel.metrics import average_precision, scorer
 
 ABSENT, ALWAYS = 3, 1
 METHODS = [*BENCHMARK, *(name for name in ALGORITHMS if name not in BENCHMARK)]
-FEW = {"n_estimators": 5, "n_rounds": 5, "n_chains": 2}  # what is shown does not depend on how many
+FEW = {"n_estimators": 5, "n_rounds": 5, "n_chains": 2}  # the ranks do not depend on the number
+FEW_STEPS = {"hgb": {"estimator__estimator__max_iter": 5}}
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +37,8 @@ def algorithm_of(name, data):
         pytest.skip(method.missing)
     found = find_algorithm(name) if method is None else method.algorithm(data)
     parameters = found.estimator.get_params()
-    fewer = FEW | ({"max_iter": 5} if name == "hgb" else {})  # iterations of its boosting are trees
-    few = {key: fewer[last] for key in parameters if (last := key.rpartition("__")[2]) in fewer}
-    return replace(found, estimator=found.estimator.set_params(**few))
+    few = {key: FEW[last] for key in parameters if (last := key.rpartition("__")[2]) in FEW}
+    return replace(found, estimator=found.estimator.set_params(**few, **FEW_STEPS.get(name, {})))
 
 
 @pytest.mark.parametrize("name", METHODS)

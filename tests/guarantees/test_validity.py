@@ -1,4 +1,4 @@
-"""Guarantees hold on exchangeable rows: seeded, with bounds so wide that only a mistake crosses them."""
+"""Guarantees hold on exchangeable rows: with fixed seeds, and with wide bounds that only an error crosses."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ KINDS = [
 
 
 def drawn(rng, n):
-    """Three labels, the last one rare, that features know something about; every row has one."""
+    """Return rows with three labels that depend on the features, the last one rare; every row has one."""
     X = rng.normal(size=(n, 3))
     Y = X + rng.normal(size=(n, 3)) > [0.0, 0.3, 1.3]
     Y[~Y.any(axis=1), 0] = True
@@ -52,8 +52,8 @@ def test_guarantees_hold_without_predicting_all_labels(guarantee, influence):
 
 
 def test_precision_holds_with_the_stated_confidence():
-    """In 80% of the draws the expected precision is as promised; the bound is ten draws of 40 off."""
-    kept, some = 0, 0
+    """In 80% of the draws the precision is at least the level; the bound allows ten more of the 40 draws."""
+    held, some = 0, 0
     for seed in range(REPEATS):
         rng = np.random.default_rng(seed)
         X, Y = drawn(rng, 300)
@@ -62,9 +62,9 @@ def test_precision_holds_with_the_stated_confidence():
         guarantee = Precision(0.7, confidence=0.8)
         found = guarantee.measure(sets_of(truth), model.predict_sets(Q, guarantee=guarantee))
         some += found.n > 0
-        kept += not found.value < 0.7
-    assert some > REPEATS // 2  # it is not kept by saying nothing
-    assert kept >= 0.8 * REPEATS - 10
+        held += not found.value < 0.7
+    assert some > REPEATS // 2  # it does not hold because there are no sets
+    assert held >= 0.8 * REPEATS - 10
 
 
 def test_a_rare_label_has_a_coverage_of_its_own():
@@ -82,7 +82,7 @@ def test_a_rare_label_has_a_coverage_of_its_own():
 
 
 def test_groups_are_exchangeable_if_rows_are_not():
-    """Ten copies of each row: rows by themselves promise too much, groups what they can."""
+    """Ten copies of each row: the guarantee fails for rows, and holds for groups."""
     by_row, by_group = [], []
     for seed in range(REPEATS):
         rng = np.random.default_rng(seed)

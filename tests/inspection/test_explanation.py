@@ -232,8 +232,8 @@ def test_for_and_against_are_printed_apart(rng):
     X, y, Q = problem(rng)
     text = str(SMLClassifier(RBF(2.0), influence=Ridge(0.01)).fit(X, y).explain(Q[:1], top=20))
     label = text.split("Query 0: ")[1].split("\n")[0].split(",")[0]
-    assert f"{label}: for, beside the mean" in text
-    assert f"{label}: against, beside the mean" in text
+    assert f"{label}: for, in addition to the mean" in text
+    assert f"{label}: against, in addition to the mean" in text
     assert f"{label}: the most similar that have it" in text
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.model.inspection import GivenLabels, combine_views
+from simlabel.model.inspection import combine_views
 
 
 def all_known(Y, weights=None):
     Y = np.asarray(Y, dtype=float)
-    return GivenLabels(Y, np.ones(len(Y)) if weights is None else weights, np.ones(Y.shape, dtype=bool))
+    return Y, np.ones(len(Y)) if weights is None else weights, np.ones(Y.shape, dtype=bool)
 
 
 def test_a_row_is_left_out_of_what_tells_of_it(rng):
@@ -20,7 +20,7 @@ def test_a_row_is_left_out_of_what_tells_of_it(rng):
     weights = rng.integers(1, 4, n).astype(float)
     Y = (rng.random((n, 1)) < 0.4).astype(float)
     views = [Y * 0.5 + rng.normal(0.2, 0.3, (n, 1)) for _ in range(2)]
-    found = combine_views(views, all_known(Y, weights))
+    found = combine_views(views, *all_known(Y, weights))
     own = np.column_stack(views)
     columns, rest = own - own.mean(axis=0), Y[:, 0] - own.mean(axis=1)
     for i in range(n):
@@ -36,15 +36,15 @@ def test_labels_that_exclude_each_other_are_not_heard(rng):
     first = (np.arange(n) % 2).astype(float)
     Y = np.column_stack([first, 1.0 - first])
     view = rng.random(Y.shape)
-    alone = [combine_views([view[:, [k]]], all_known(Y[:, [k]]))[:, 0] for k in range(2)]
-    np.testing.assert_allclose(combine_views([view], all_known(Y)), np.column_stack(alone))
+    alone = [combine_views([view[:, [k]]], *all_known(Y[:, [k]]))[:, 0] for k in range(2)]
+    np.testing.assert_allclose(combine_views([view], *all_known(Y)), np.column_stack(alone))
 
 
 def test_labels_that_go_together_are_heard():
     Y = np.zeros((100, 2))
     Y[:50] = 1.0
     Y[7, 1], Y[93, 1] = 0.0, 1.0  # missing, and too much
-    said = combine_views([np.full(Y.shape, 0.5)], all_known(Y))
+    said = combine_views([np.full(Y.shape, 0.5)], *all_known(Y))
     assert said[7, 1] > 0.8 > 0.2 > said[93, 1]
 
 
@@ -53,9 +53,7 @@ def test_what_is_unknown_is_not_learned_from(rng):
     Y = (rng.random((n, 3)) < 0.5).astype(float)
     known = rng.random((n, 3)) < 0.7
     view = rng.random((n, 3))
-    found = [
-        combine_views([view], GivenLabels(np.where(known, Y, other), np.ones(n), known)) for other in (0, 1)
-    ]
+    found = [combine_views([view], np.where(known, Y, other), np.ones(n), known) for other in (0, 1)]
     np.testing.assert_allclose(*found)
 
 

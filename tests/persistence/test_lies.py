@@ -70,6 +70,7 @@ LIES = [
     ("draws", "model/engine/values/seed", NOT_A_COUNT),
     ("draws", "model/engine/values/probabilities", NOT_NAMES),
     ("plain", "model/n_jobs", [0, 1.5, "2", True, 10**30, GONE]),
+    ("plain", "params/n_jobs", [0, 1.5, "2", True, 10**30]),
     ("plain", "model/scales", [3, "x", {"is": "list", "items": [1.0]}]),
     ("drawn", "model/scales", [3, *NOT_NAMES[2:]]),
     ("plain", "model/columns", [3, "x"]),

@@ -59,7 +59,7 @@ def picture_captions(page, title):
 
 
 class Reader(html.parser.HTMLParser):
-    """Collects what a page asks for and what it shows, and checks that elements are closed."""
+    """Collect addresses and texts of a page, and check that elements are closed."""
 
     void = frozenset(["meta", "br", "link", "img", "input"])
 
@@ -147,7 +147,7 @@ def test_tables_have_a_cell_for_each_heading(page):
 
 
 def test_latex_is_a_document_of_labeled_tables(page):
-    """No compiler is at hand: what must hold for any is checked."""
+    """Check what any LaTeX compiler requires."""
     latex = to_latex(page)
     assert latex.startswith("\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n")
     assert latex.endswith("\\end{document}\n")
@@ -319,7 +319,7 @@ def test_failures_and_warnings_are_notes(comparison):
     results = {("made", "knn"): (fold, fold)}
     failed = compare(data[0], ["no.such:Thing"], KFolds(3)).failures
     page = comparison_report(replace(found, results=results, failures=failed), data[:1], KFolds(3))
-    text, warned = blocks_of(page, "PendingRows")
+    text, warned = blocks_of(page, "Notes")
     assert text.text.startswith("Left out: no.such:Thing")
     assert [[cell.text for cell in row] for row in warned.rows] == [
         ["made", "KNeighbors", "no neighbors found"]
@@ -368,7 +368,7 @@ def test_an_evaluation_shows_criteria_guarantees_and_the_model():
     wanted = evaluate(data.Y, outputs.sets, outputs.weights)
     ((cells,),) = [table_of(page, "Criteria", "made").values()]
     assert cells[0] == f"{wanted['hamming_loss']:.3f}"
-    shown = table_of(page, "Sets with a guarantee", "Promised")["recall"]
+    shown = table_of(page, "Sets with a guarantee", "Guaranteed")["recall"]
     assert shown[:2] == ["0.8", f"{measured.value:.3f} ± {measured.error:.3f}"]
     assert [block.text for block in blocks_of(page, "Sets with a guarantee")[1:]] == [
         one_line(fitted_guarantee)

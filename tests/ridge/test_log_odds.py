@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simlabel import SMLClassifier
 from simlabel.metrics import average_precision
-from simlabel.ridge import Ridge, RidgeSolution, logistic, mixed, ridge_solution
+from simlabel.ridge import Ridge, RidgeSolution, learn_mixing, logistic, ridge_solution
 from simlabel.similarities import RBF
 
 
@@ -31,6 +31,13 @@ def solved(X, Y, weights, penalty=0.5, groups=None):
     """Solve, and replace the influence by the identity, so that it becomes the mixture."""
     S = np.exp(-3.0 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     return replace(ridge_solution(S, Y, weights, penalty, groups), V=np.eye(Y.shape[1]))
+
+
+def mixed(solution, targets, n_labels, weights, groups=None):
+    """Return the solution with log-odds in place of the raw scores of labels."""
+    mixing, loo_scores = learn_mixing(solution, targets, n_labels, weights, groups)
+    mean = mixing.intercept(solution.mean, float(weights.sum()))
+    return replace(solution, V=mixing.influence(solution.V), mean=mean, loo_scores=loo_scores)
 
 
 def log_loss(F, Y, weights, M, offsets):

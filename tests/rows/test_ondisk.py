@@ -214,7 +214,7 @@ def test_queries_on_a_disk(data, tmp_path):
     np.testing.assert_array_equal(model.predict(open_rows(tmp_path)), model.predict(Q))
 
 
-def test_what_is_wrong_is_said_where_it_is(data, tmp_path, tiny_blocks):
+def test_errors_name_the_row_or_the_file(data, tmp_path, tiny_blocks):
     X, Y, _ = data
     X[41, 3] = np.nan
     np.save(tmp_path / "X.npy", X)

@@ -97,6 +97,22 @@ def test_tag_is_not_restored_without_its_label(desk):
     assert [tag["label"] for tag in desk.item(item)["tags"]] == ["crime", "horror"]
 
 
+def test_deletion_is_not_repeated_for_a_label_with_new_tags(desk):
+    """Undo of the undo of a deletion: tags of the time in between would stay without their label."""
+    item = new_item(desk, "horror")
+    removed = did(desk, ADA, changes.delete_label, label_numbers(desk)["horror"])
+    back = did(desk, ADA, undo, removed)
+    other = new_item(desk, "horror")
+    with pytest.raises(Conflict, match="in use"):
+        did(desk, ADA, undo, back)
+    assert [desk.item(one)["tags"][0]["label"] for one in (item, other)] == ["horror", "horror"]
+    cleared = did(desk, BO, changes.set_tag, other, "horror", None)
+    did(desk, ADA, undo, back)
+    assert "horror" not in label_numbers(desk)
+    with pytest.raises(Conflict, match=r"label .* was deleted"):
+        did(desk, BO, undo, cleared)
+
+
 @pytest.mark.parametrize("kind", ["rename", "merge", "delete"])
 def test_undo_requires_the_role_of_the_change(desk, kind):
     new_item(desk, "horror", "crime")

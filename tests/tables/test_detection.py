@@ -106,7 +106,7 @@ def test_large_numbers_named_id_are_left_out():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("values", [["a", "b|c"], [1, 2], [None, None]], ids=str)
 def test_given_kind_is_used(kind, values):
-    assert supports(values, kind=kind) == (kind, "as you said")
+    assert supports(values, kind=kind) == (kind, "as given")
 
 
 def test_format_is_detected_for_given_kinds():

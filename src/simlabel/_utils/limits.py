@@ -40,6 +40,7 @@ class Limits:
 
     # influence
     exact_bytes: int = 1 << 30  # up to this size of three matrices of all pairs of references, solve exactly
+    changed_rows: int = 256  # after so many changed rows the linear system is prepared again
     inducing_rows: int = 2048  # references that are summed over if not all are solved for
     iterated_bytes: int = 1 << 28  # columns of linear rows times labels that are solved for at once
     coarse_rows: int = 256  # fewest rows for comparing penalties in single precision

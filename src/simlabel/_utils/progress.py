@@ -59,21 +59,21 @@ def progress(title: str, total: int | None, show: bool) -> Iterator[Advance]:
     if listener is not None:
         yield _stepped(listener, total, title)
     elif show:
-        with progress_bar(title) as tell:
-            yield _stepped(tell, total, title)
+        with progress_bar(title) as listener:
+            yield _stepped(listener, total, title)
     else:
         yield lambda steps=1: None
 
 
-def _stepped(tell: Listener, total: int | None, title: str) -> Advance:
-    tell(0, total, title)
+def _stepped(listener: Listener, total: int | None, title: str) -> Advance:
+    listener(0, total, title)
     done, lock = 0, threading.Lock()  # several threads may report
 
     def advance(steps: int = 1) -> None:
         nonlocal done
         with lock:
             done += steps
-            tell(done, total, title)
+            listener(done, total, title)
 
     return advance
 

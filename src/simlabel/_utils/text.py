@@ -92,6 +92,17 @@ def format_names(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
+def join_names(names: Sequence[str]) -> str:
+    """Join names by commas, and the last one by "and".
+
+    Examples
+    --------
+    >>> join_names(["a", "b", "c"]), join_names(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def percent(share: float) -> str:
     """Format a share as a percentage that is 0% or 100% only if the share is 0 or 1.
 

@@ -22,7 +22,7 @@ from simlabel._utils.limits import limits
 from simlabel._utils.validation import check_number
 
 Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 Value = TypeVar("Value")
 
 
@@ -47,25 +47,22 @@ def effective_jobs(n_jobs: int | None, owner: str = "engine") -> int:
     if n_jobs == 0:
         raise ValueError(f"{owner}: n_jobs must not be 0; give a number of threads, or None for all cores.")
     cores = _cores()
-    if n_jobs is None:
-        return min([cores, *_allowed()])
-    return min(n_jobs, max(cores, limits().max_threads)) if n_jobs > 0 else max(1, cores + 1 + n_jobs)
-
-
-def _allowed() -> Iterator[int]:
-    """Yield the limits that others set, each at least 1."""
-    variable = os.environ.get("OMP_NUM_THREADS", "")
+    if n_jobs is not None:
+        return min(n_jobs, max(cores, limits().max_threads)) if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    threads, variable = cores, os.environ.get("OMP_NUM_THREADS", "")
     if variable.isdigit() and int(variable) > 0:
-        yield int(variable)
-    yield from (max(1, library.num_threads) for library in _libraries("openmp"))
-    backend, n_jobs = get_active_backend()
-    if n_jobs is not None:  # outside of parallel_config it is None
-        yield max(1, backend.effective_n_jobs(n_jobs))
+        threads = min(threads, int(variable))
+    for library in _libraries("openmp"):
+        threads = min(threads, library.num_threads)
+    backend, configured = get_active_backend()
+    if configured is not None:  # outside of parallel_config it is None
+        threads = min(threads, backend.effective_n_jobs(configured))
+    return max(1, threads)
 
 
 @lru_cache(maxsize=1)
 def _cores() -> int:
-    return int(joblib.cpu_count())  # asks the system: too slow for every single query
+    return int(joblib.cpu_count())  # reads system files: too slow for every single query
 
 
 @lru_cache(maxsize=2)
@@ -79,36 +76,22 @@ class _Blas:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.holders: list[tuple[int, int]] = []  # (thread, its limit), once per call of `hold`
-        self.before: list[int] = []  # number of threads of each library at the first call,
+        self.holders: list[tuple[int, int]] = []  # (thread, its limit), once per active limit
+        self.before: list[int] = []  # number of threads of each library before the first limit,
         self.now: list[int] = []  # and the number that we set
-
-    def hold(self, most: int) -> None:
-        """Limit BLAS while the calling thread holds it; the lowest limit of all threads applies."""
-        with self.lock:
-            if not self.holders:
-                self.before = [library.num_threads for library in _libraries("blas")]
-                self.now = list(self.before)
-            self.holders.append((threading.get_ident(), most))
-            self._set()
-
-    def release(self, most: int) -> None:
-        """End a limit; after the last one, restore the original numbers."""
-        with self.lock:
-            self.holders.remove((threading.get_ident(), most))
-            self._set()
 
     def in_child(self) -> None:
         """Keep the limits of the forking thread, the only one that the child process has."""
         held, me = bool(self.holders), threading.get_ident()
         self.holders = [holder for holder in self.holders if holder[0] == me]
         if held:
-            self._set()
+            self.apply()
         self.lock.release()
 
-    def _set(self) -> None:
-        """Set the numbers, never above the original ones; only lower a number that others have changed."""
-        most, changed = min((limit for _, limit in self.holders), default=None), False
+    def apply(self) -> None:
+        """Set the lowest limit, never above the original numbers; only lower what others have changed."""
+        most = min([limit for _, limit in self.holders], default=None)
+        changed = False
         for n, library in enumerate(_libraries("blas")):
             requested = self.before[n] if most is None else min(most, self.before[n])
             current = library.num_threads if requested != self.now[n] else requested
@@ -132,22 +115,33 @@ if hasattr(os, "register_at_fork"):  # never fork between setting a number and r
 def limit_blas_threads(most: int) -> Iterator[None]:
     """Limit the threads of BLAS; use 1 if several of our threads call it.
 
-    This takes about ten microseconds, and less if nothing needs to be lowered.
+    Of the limits of several threads the lowest applies; after the last one ends, the original numbers are
+    restored. This takes about ten microseconds, and less if nothing needs to be lowered.
     """
-    _BLAS.hold(most)
+    holder = threading.get_ident(), most
+    with _BLAS.lock:
+        if not _BLAS.holders:
+            _BLAS.before = [library.num_threads for library in _libraries("blas")]
+            _BLAS.now = list(_BLAS.before)
+        _BLAS.holders.append(holder)
+        _BLAS.apply()
     try:
         yield
     finally:
-        _BLAS.release(most)
+        with _BLAS.lock:
+            _BLAS.holders.remove(holder)
+            _BLAS.apply()
 
 
 @contextlib.contextmanager
 def limit_n_jobs(n_jobs: int | None, owner: str = "engine") -> Iterator[None]:
     """Limit BLAS, and OpenMP for the calling thread, to `n_jobs` threads."""
     most = effective_jobs(n_jobs, owner)
-    lowered = [(each, number) for each in _libraries("openmp") if (number := each.num_threads) > most]
-    for library, _ in lowered:
-        library.set_num_threads(most)
+    lowered = []
+    for library in _libraries("openmp"):
+        if library.num_threads > most:
+            lowered.append((library, library.num_threads))
+            library.set_num_threads(most)
     try:
         with limit_blas_threads(most):
             yield
@@ -156,14 +150,14 @@ def limit_n_jobs(n_jobs: int | None, owner: str = "engine") -> Iterator[None]:
             library.set_num_threads(number)
 
 
-def respects_n_jobs(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def respects_n_jobs(method: Callable[Arguments, _Result]) -> Callable[Arguments, _Result]:
     """Limit the threads of a method of an estimator to its `n_jobs`.
 
     A fitted estimator uses `_model_jobs`: a parameter that was changed since applies to the next fit.
     """
 
     @functools.wraps(method)
-    def held(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    def held(*args: Arguments.args, **kwargs: Arguments.kwargs) -> _Result:
         estimator = args[0]
         jobs = getattr(estimator, "_model_jobs", getattr(estimator, "n_jobs", None))
         with limit_n_jobs(jobs, type(estimator).__name__):

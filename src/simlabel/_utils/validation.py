@@ -42,11 +42,18 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Rows:
     array or CSR, (n_rows, n_features)
     """
     rows = check_matrix(X, "X", estimator)
-    named = hasattr(estimator, "feature_names_in_")
-    if not reset and _is_plain(X) and not named and X.shape[1] == estimator.n_features_in_:
-        return rows  # nothing to compare: validate_data takes longer
+    if not reset and rows.shape[1] == estimator.n_features_in_ and _has_names_of(estimator, X):
+        return rows  # validate_data would compute the tags of the estimator
     validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of features
     return rows
+
+
+def _has_names_of(estimator: Any, X: Any) -> bool:
+    """Return whether X has the feature names of the estimator, or neither has names."""
+    names, columns = getattr(estimator, "feature_names_in_", None), getattr(X, "columns", None)
+    if names is None or columns is None:
+        return names is None and columns is None and not hasattr(X, "__dataframe__")
+    return list(names) == list(columns)
 
 
 def check_matrix(X: Any, name: str, estimator: Any = None) -> Rows:
@@ -356,7 +363,7 @@ def check_number(
         ...
     ValueError: RBF: gamma must be a number above 0 or 'auto', got -1.0.
     """
-    if any(value is choice or (isinstance(value, str) and value == choice) for choice in also):
+    if (value is None or isinstance(value, str)) and value in also:
         return
     kind: Any = numbers.Integral if integer else numbers.Real
     far = 2**63 - 1 if integer else sys.float_info.max

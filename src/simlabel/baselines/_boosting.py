@@ -17,7 +17,7 @@ from simlabel.baselines._weak_learners import (
     LOWER,
     Condition,
     ConditionSearch,
-    Weights,
+    PairWeights,
     evaluate_conditions,
     searching,
 )
@@ -101,7 +101,7 @@ class BoosTexter(_BoostingClassifier):
 
     def _learn(self, X: Rows, Y: Indicator, weights: Float64Array) -> None:
         each_round = self._rounds("BoosTexter")
-        pairs = Weights(Y.toarray().astype(np.float64), weights)
+        pairs = PairWeights(Y.toarray().astype(np.float64), weights)
         every_row = np.ones(X.shape[0], dtype=bool)
         stumps, scores, normalizers = [], [], []
         with searching(X, self.n_jobs) as search:
@@ -226,7 +226,7 @@ class ADTBoostMH(_BoostingClassifier):
 
     def _learn(self, X: Rows, Y: Indicator, weights: Float64Array) -> None:
         each_round = self._rounds("ADTBoost.MH")
-        pairs = Weights(Y.toarray().astype(np.float64), weights)
+        pairs = PairWeights(Y.toarray().astype(np.float64), weights)
         reached = [np.ones(X.shape[0], dtype=bool)]
         scores = [pairs.confidences(reached[0])]
         pairs.update(np.broadcast_to(scores[0], Y.shape))
@@ -372,7 +372,7 @@ def _children(test: int) -> tuple[int, int]:
     return 2 * test + 1, 2 * test + 2
 
 
-def _choose(search: ConditionSearch, weights: Weights, reached: list[BoolArray]) -> _Choice | None:
+def _choose(search: ConditionSearch, weights: PairWeights, reached: list[BoolArray]) -> _Choice | None:
     """Find the node and the condition with the lowest Z."""
     best: _Choice | None = None
     for node, rows in enumerate(reached):

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.sparsefuncs import min_max_axis
 
 from simlabel._utils.validation import BoolArray, IntArray, Rows, check_number
 from simlabel.baselines._base import BaselineClassifier, Float64Array
@@ -161,9 +162,7 @@ def _column_ranges(X: Rows, scale: bool) -> tuple[Float64Array, Float64Array]:
     """Return the offset and the factor of each column."""
     if not scale:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sp.issparse(X):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
+    low, high = min_max_axis(X, 0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
     spread = high.astype(np.float64) - low
     factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
     return low.astype(np.float64), factor

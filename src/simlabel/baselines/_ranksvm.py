@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.extmath import row_norms
 
 from simlabel._utils.limits import available_memory, limits
 from simlabel._utils.validation import BoolArray, FloatArray, Rows, check_number
@@ -16,7 +17,7 @@ from simlabel.labels import Indicator
 from simlabel.rules import best_thresholds
 
 _ROUNDING = 1e-6  # relative: columns of scores that vary less count as constant
-_PAIR_BYTES = 48  # of each pair of a true and a false label of a row: position, variable, and their copies
+_PAIR_BYTES = 80  # of each pair of a true and a false label of a row: position, variable, and their copies
 
 _KERNELS = ("poly", "rbf", "linear")
 
@@ -136,7 +137,8 @@ class RankSVM(BaselineClassifier):
             )
         X, labels, weights = X[ranked], labels[ranked], weights[ranked]
         _check_memory(labels)
-        self.gamma_ = _inverse(_mean_square(X, weights)) if self.gamma == "auto" else float(self.gamma)
+        squares = np.average(row_norms(X, squared=True), weights=weights)
+        self.gamma_ = _inverse(float(squares)) if self.gamma == "auto" else float(self.gamma)
         K = self._gram(X)
         self.C_ = _inverse(_median(np.diag(K), weights)) if self.C == "auto" else float(self.C)
         solution = solve_dual(
@@ -223,12 +225,6 @@ def _check_memory(labels: BoolArray) -> None:
         f"({needed / 2**30:,.1f} GiB), but {free / 2**30:,.1f} GiB are available. Fit on fewer rows: "
         f"at most about {int(np.sqrt(free / needed) * n_rows):,} here."
     )
-
-
-def _mean_square(X: Rows, weights: Float64Array) -> float:
-    squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
-    lengths = np.asarray(squares.sum(axis=1)).ravel()  # a matrix if X is one
-    return float(weights @ lengths / weights.sum())
 
 
 def _median(values: Float64Array, weights: Float64Array) -> float:

@@ -14,6 +14,7 @@ In the compiled loops the pairs of row i are the entries ``indptr[i]:indptr[i + 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,7 @@ class DualSolution:
     bias : array, (n_labels,)
         Intercepts.
     scores : array, (n_rows, n_labels)
-        Floats of the rows themselves.
+        Scores of the training rows.
     gap : float
         (primal - dual) / primal, of this solution and the best dual value found.
     n_passes : int
@@ -60,7 +61,7 @@ class _Pairs:
     def __init__(self, Y: BoolArray, C: Float64Array) -> None:
         per_row = Y.sum(axis=1) * (~Y).sum(axis=1)
         self.indptr = np.concatenate([[0], np.cumsum(per_row)])
-        self.true, self.false = np.nonzero(Y[:, :, None] & ~Y[:, None, :])[1:]
+        self.rows, self.true, self.false = np.nonzero(Y[:, :, None] & ~Y[:, None, :])
         self.cap = C / per_row
         self.shape = Y.shape
 
@@ -70,12 +71,14 @@ class _Pairs:
 
     def loss(self, F: Float64Array) -> float:
         """Return the weighted sum of the hinge losses of scores F, (n_rows, n_labels)."""
-        return float(hinge_sum(*self.arrays, self.cap, F))
+        margins = F[self.rows, self.true] - F[self.rows, self.false]
+        return float(self.cap[self.rows] @ np.maximum(0.0, 1.0 - margins))
 
     def sums(self, alpha: Float64Array) -> Float64Array:
-        beta = np.empty(self.shape)
-        pair_sums(*self.arrays, alpha, beta)
-        return beta
+        """Return the sums of alpha by row and label, negative for false labels, (n_rows, n_labels)."""
+        first, size = self.rows * self.shape[1], math.prod(self.shape)
+        sums = np.bincount(first + self.true, alpha, size) - np.bincount(first + self.false, alpha, size)
+        return np.asarray(sums.reshape(self.shape))
 
     def balanced(self, alpha: Float64Array) -> Float64Array:
         """Find the nearest alpha within the caps whose beta has no surplus, by Newton's method."""
@@ -287,28 +290,6 @@ def descend(
                 if j != i:
                     for k in range(n_labels):
                         G[j, k] += K[i, j] * moved[k]
-
-
-@kernel
-def pair_sums(
-    indptr: IntArray, true: IntArray, false: IntArray, alpha: Float64Array, beta: Float64Array
-) -> None:
-    """Fill beta, (n_rows, n_labels), with the sums of alpha by row and label."""
-    beta[:] = 0.0
-    for i in range(len(indptr) - 1):
-        for entry in range(indptr[i], indptr[i + 1]):
-            beta[i, true[entry]] += alpha[entry]
-            beta[i, false[entry]] -= alpha[entry]
-
-
-@kernel
-def hinge_sum(indptr: IntArray, true: IntArray, false: IntArray, cap: Float64Array, F: Float64Array) -> float:
-    """Return the sum of cap * max(0, 1 - F[true] + F[false]) over all pairs."""
-    total = 0.0
-    for i in range(len(indptr) - 1):
-        for entry in range(indptr[i], indptr[i + 1]):
-            total += cap[i] * max(0.0, 1 - F[i, true[entry]] + F[i, false[entry]])
-    return total
 
 
 @kernel

@@ -31,7 +31,7 @@ class Condition(NamedTuple):
     threshold: float
 
 
-class Weights:
+class PairWeights:
     """The distribution over (row, label) of AdaBoost.MH, separately for present and absent labels.
 
     Parameters
@@ -84,7 +84,7 @@ class ConditionSearch:
         bounds = np.linspace(0, self._n_columns, n_threads + 1).astype(int).tolist()
         self._parts = [slice(a, b) for a, b in pairwise(bounds) if a < b]
 
-    def best(self, weights: Weights, inside: BoolArray) -> Condition | None:
+    def best(self, weights: PairWeights, inside: BoolArray) -> Condition | None:
         """Find the condition with the lowest Z on the rows `inside`; None if no column separates them.
 
         Of equal conditions the first column wins, and in it the lowest threshold.
@@ -99,7 +99,12 @@ class ConditionSearch:
         return None if column < 0 else Condition(float(z[column]), column, float(threshold[column]))
 
     def _scan(
-        self, columns: slice, weights: Weights, inside: BoolArray, z: Float64Array, threshold: Float64Array
+        self,
+        columns: slice,
+        weights: PairWeights,
+        inside: BoolArray,
+        z: Float64Array,
+        threshold: Float64Array,
     ) -> None:
         """Fill Z and the threshold of some columns."""
         raise NotImplementedError
@@ -118,7 +123,12 @@ class _ThresholdSearch(ConditionSearch):
         self._order = np.argsort(self._values, axis=1, kind="stable").astype(np.int32)
 
     def _scan(
-        self, columns: slice, weights: Weights, inside: BoolArray, z: Float64Array, threshold: Float64Array
+        self,
+        columns: slice,
+        weights: PairWeights,
+        inside: BoolArray,
+        z: Float64Array,
+        threshold: Float64Array,
     ) -> None:
         values, order = self._values[columns], self._order[columns]
         scan_thresholds(values, order, weights.P, weights.N, inside, z, threshold)
@@ -137,7 +147,12 @@ class _WordSearch(ConditionSearch):
         self._words.sort_indices()
 
     def _scan(
-        self, columns: slice, weights: Weights, inside: BoolArray, z: Float64Array, threshold: Float64Array
+        self,
+        columns: slice,
+        weights: PairWeights,
+        inside: BoolArray,
+        z: Float64Array,
+        threshold: Float64Array,
     ) -> None:
         P, N = weights.P, weights.N
         totals = P[inside].sum(axis=0), N[inside].sum(axis=0)

@@ -13,15 +13,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from simlabel import __version__
-from simlabel.cli._changes import correct, forget, teach
+from simlabel.cli._changes import correct_command, forget_command, teach_command
 from simlabel.cli._console import FAILED, INTERRUPTED, say
-from simlabel.cli._data import columns, datasets
-from simlabel.cli._evaluate import evaluate
-from simlabel.cli._experiments import compare, demo, reproduce
-from simlabel.cli._fit import fit
-from simlabel.cli._inspect import explain, suggest, suspicious
-from simlabel.cli._predict import predict
-from simlabel.cli._server import backup, serve
+from simlabel.cli._data import columns_command, datasets_command
+from simlabel.cli._experiments import compare_command, demo_command, reproduce_command
+from simlabel.cli._fit import fit_command
+from simlabel.cli._inspect import evaluate_command, explain_command, suggest_command, suspicious_command
+from simlabel.cli._predict import predict_command
+from simlabel.cli._server import backup_command, serve_command
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _READER_GONE = 141  # 128 + SIGPIPE, which some systems do not define
@@ -35,10 +34,11 @@ app = typer.Typer(
 )
 # none of these modules imports NumPy or pandas before a command runs, so that --help is fast
 for function in (
-    *(demo, datasets, columns, fit, predict, evaluate, explain),
-    *(teach, correct, forget, suspicious, suggest, compare, reproduce, serve, backup),
+    *(demo_command, datasets_command, columns_command, fit_command, predict_command, evaluate_command),
+    *(explain_command, teach_command, correct_command, forget_command, suspicious_command, suggest_command),
+    *(compare_command, reproduce_command, serve_command, backup_command),
 ):
-    app.command()(function)
+    app.command(function.__name__.removesuffix("_command"))(function)
 
 
 def _show_version(requested: bool) -> None:

@@ -57,7 +57,7 @@ class Saving:
 
 
 @command
-def teach(
+def teach_command(
     model: options.ModelArgument,
     data: options.LabeledDataArgument,
     *,
@@ -73,7 +73,7 @@ def teach(
     """
     import pandas as pd
 
-    from simlabel.cli._models import FittedModel, partial_sets_of
+    from simlabel.cli._models import FittedModel, LabeledRows, extract_label_sets
 
     fitted = FittedModel.open(model)
     loaded = fitted.labeled(data, reading, index_base, columns.id_column or fitted.id_column)
@@ -82,13 +82,14 @@ def teach(
     )
     named = {"ids": columns.id_column, "groups": columns.group_column}
     companions = {what: loaded.X[name].tolist() for what, name in named.items() if name is not None}
-    sets = fitted.by_name(partial_sets_of(loaded))
+    given = loaded.sets if isinstance(loaded, LabeledRows) else extract_label_sets(loaded)
+    sets = fitted.by_name(given)
     fitted.call(lambda X: fitted.estimator.partial_fit(X, sets, **companions), loaded.X)
     saving.save(fitted, model, "taught", loaded.n_rows)
 
 
 @command
-def correct(
+def correct_command(
     model: options.ModelArgument,
     data: Annotated[Path, typer.Argument(help="A table of ids and labels; other columns are ignored.")],
     *,
@@ -104,13 +105,13 @@ def correct(
     "labels".
     """
     from simlabel.cli._models import FittedModel
-    from simlabel.cli._rows import check_rows, check_unique_ids, label_cells, open_table
+    from simlabel.cli._rows import check_has_rows, check_unique_ids, label_cells, open_table
 
     fitted = FittedModel.open(model)
     id_column = columns.id_column or fitted.id_column or "id"
     table = open_table(data, reading)
     frame = table.frame
-    check_rows(len(frame), data)
+    check_has_rows(len(frame), data)
     known = fitted.label_column if fitted.label_column in frame.columns else "labels"
     label_column = reading.label_column or known
     options.check_named_columns(frame, {"--id": id_column, "--label-column": label_column}, data)
@@ -123,7 +124,7 @@ def correct(
 
 
 @command
-def forget(
+def forget_command(
     model: options.ModelArgument,
     *,
     ids: Annotated[str | None, typer.Option(help="Ids of the rows, separated by commas.")] = None,

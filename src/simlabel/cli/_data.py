@@ -19,7 +19,7 @@ _MOST_LABELS = 20
 
 
 @command
-def datasets(
+def datasets_command(
     source: Annotated[
         str | None,
         typer.Argument(
@@ -72,19 +72,7 @@ def _describe(data: Dataset, json: bool) -> None:
     order = sorted(range(data.n_labels), key=lambda k: -counts[k])
     label_counts = {str(data.label_names[k]): int(counts[k]) for k in order}
     if json:
-        show_json(
-            {
-                "name": data.name,
-                "rows": data.n_rows,
-                "features": data.n_attributes,
-                "labels": data.n_labels,
-                "cardinality": data.cardinality,
-                "density": data.density,
-                "distinct_label_sets": data.distinct_label_sets,
-                "source": data.source,
-                "label_counts": label_counts,
-            }
-        )
+        show_json({"name": data.name, **data.facts(), "label_counts": label_counts})
         return
     Terminal().print(repr(data))
     rows = [(name, f"{n:,}") for name, n in [*label_counts.items()][:_MOST_LABELS]]
@@ -94,7 +82,7 @@ def _describe(data: Dataset, json: bool) -> None:
 
 
 @command
-def columns(
+def columns_command(
     data: Annotated[Path, typer.Argument(help="A table: CSV or TSV, JSON, JSON lines, Parquet, xlsx.")],
     *,
     reading: options.FileReading,

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._utils.progress import progress_bar
+from simlabel._utils.rows import blocks
 from simlabel._utils.text import format_names
 from simlabel.cli._console import count, note, show_json, show_report_table, show_table
 from simlabel.cli._models import FittedModel, extract_label_sets
@@ -20,6 +21,7 @@ from simlabel.datasets import Dataset
 from simlabel.experiments import FoldResult, criteria_for, summarize
 from simlabel.experiments.reports import guarantee_table
 from simlabel.guarantees import FittedGuarantee, Guarantee, Measured
+from simlabel.labels import moved
 from simlabel.metrics import Truth, evaluate, find_criterion
 
 _MOST_LABELS = 10  # unknown labels that are listed
@@ -44,14 +46,12 @@ def evaluate_model(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Data
     position = {name: k for k, name in enumerate(names)}
     places = np.array([position[str(name)] for name in data.label_names], dtype=np.int64)
     shape = (data.n_rows, len(names))
-    truth = sp.csr_array((data.Y.data, places[data.Y.indices], data.Y.indptr), shape=shape, copy=True)
-    truth.sort_indices()
+    truth = moved(data.Y, places, len(names))
     scores, probabilities = np.zeros(shape), np.zeros(shape)
     parts = []
     started = time.perf_counter()
     with progress_bar("evaluating", announced=False) as bar:
-        for start in range(0, data.n_rows, BLOCK):
-            part = slice(start, min(data.n_rows, start + BLOCK))
+        for part in blocks(data.n_rows, BLOCK):
             outputs = fitted.outputs(data.X[part])
             scores[part, :n_known] = outputs.weights
             scores[part, n_known:] = outputs.weights.min() - 1.0  # labels that the model lacks rank last
@@ -83,8 +83,8 @@ def measure_guarantees(
     for guarantee in guarantees:
         fitted_guarantee = fitted.estimator.guarantee(guarantee)
         sets = []
-        for start in range(0, data.n_rows, BLOCK):
-            sets += fitted.guaranteed_sets(fitted_guarantee, data.X[start : start + BLOCK])
+        for part in blocks(data.n_rows, BLOCK):
+            sets += fitted.guaranteed_sets(fitted_guarantee, data.X[part])
         found.append((fitted_guarantee, guarantee.measure(truths, sets)))
     return found
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simlabel.experiments import Comparison, Reproduction
 
 # names are written out so that --help needs no import; tests/cli/test_imports.py compares them
-ALGORITHMS = (
+ALGORITHM_NAMES = (
     *("sml", "autosml", "mlknn", "boostexter", "adtboost", "ranksvm"),
     *("br", "cc", "lp", "knn", "rf", "et"),
 )
@@ -39,7 +39,7 @@ _VALUE_WIDTH = 13  # terminal columns of a mean with its standard deviation, and
 
 
 @command
-def demo(*, folds: options.Folds = 10, seed: options.Seed = 0) -> None:
+def demo_command(*, folds: options.Folds = 10, seed: options.Seed = 0) -> None:
     """Cross-validate SML on the yeast data, compare with the paper's values, and show some predictions."""
     from simlabel import SMLClassifier
     from simlabel.datasets import load_dataset
@@ -75,7 +75,7 @@ def _show_examples(data: Dataset, seed: int) -> None:
 
 
 @command
-def compare(
+def compare_command(
     data: Annotated[
         list[str] | None, typer.Argument(help="Files, or names of data sets.", show_default=False)
     ] = None,
@@ -85,7 +85,8 @@ def compare(
         typer.Option(
             "--algorithms",
             "-a",
-            help=f"Names separated by commas: {', '.join(ALGORITHMS)}; or module:Class of any estimator.",
+            help=f"Names separated by commas: {', '.join(ALGORITHM_NAMES)}; or module:Class of any "
+            "estimator.",
         ),
     ] = "sml,autosml,mlknn,br,rf",
     list_algorithms: Annotated[bool, typer.Option("--list", help="List the algorithms and exit.")] = False,
@@ -146,7 +147,7 @@ def _check_algorithms(algorithms: str) -> list[str]:
 
     names = options.split_option(algorithms)
     for name in names:
-        if name in ALGORITHMS:
+        if name in ALGORITHM_NAMES:
             continue
         try:
             find_algorithm(name)
@@ -183,7 +184,7 @@ def _show_comparison(comparison: Comparison, criteria: Sequence[str]) -> None:
 
 
 @command
-def reproduce(
+def reproduce_command(
     table: Annotated[
         Literal["yeast", "image"], typer.Argument(help="The data set of one of the paper's tables.")
     ],

@@ -12,7 +12,7 @@ from simlabel.cli._console import command, say, show_json
 
 # names are written out so that --help needs no import of the packages that define them;
 # tests/cli/test_imports.py compares both
-Similarity = Literal[
+SimilarityName = Literal[
     "rbf",
     "laplacian",
     "polynomial",
@@ -23,9 +23,9 @@ Similarity = Literal[
     "jaccard",
     "precomputed",
 ]
-Influence = Literal["uniform", "label_mean", "ridge"]
-LabelRule = Literal["set_size", "threshold", "fixed_size", "cutoff", "per_label", "aimed", "auto"]
-NORMALIZERS = ("l2", "zscore", "minmax", "quantile", "relevance")
+InfluenceName = Literal["uniform", "label_mean", "ridge"]
+LabelRuleName = Literal["set_size", "threshold", "fixed_size", "cutoff", "per_label", "aimed", "auto"]
+NORMALIZER_NAMES = ("l2", "zscore", "minmax", "quantile", "relevance")
 
 
 def _stage(help: str) -> Any:
@@ -33,20 +33,20 @@ def _stage(help: str) -> Any:
 
 
 @command
-def fit(
+def fit_command(
     data: options.LabeledDataArgument,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
     auto: Annotated[
         bool, typer.Option("--auto", help="Select all stages by leave-one-out scores; takes longer.")
     ] = False,
-    similarity: Annotated[Similarity | None, _stage("Similarity of two rows.")] = None,
+    similarity: Annotated[SimilarityName | None, _stage("Similarity of two rows.")] = None,
     normalizer: Annotated[
         str | None,
-        _stage(f"One or more of {', '.join(NORMALIZERS)}, separated by commas; auto; or none."),
+        _stage(f"One or more of {', '.join(NORMALIZER_NAMES)}, separated by commas; auto; or none."),
     ] = None,
-    influence: Annotated[Influence | None, _stage("Weights of the labeled rows in the scores.")] = None,
-    label_rule: Annotated[LabelRule | None, _stage("Rule that turns scores into a label set.")] = None,
+    influence: Annotated[InfluenceName | None, _stage("Weights of the labeled rows in the scores.")] = None,
+    label_rule: Annotated[LabelRuleName | None, _stage("Rule that turns scores into a label set.")] = None,
     hierarchy: Annotated[
         str | None,
         _stage(
@@ -105,8 +105,8 @@ def _parse_normalizers(text: str | None) -> Any:
         return text
     names = options.split_option(text)
     for name in names:
-        if name not in NORMALIZERS:
+        if name not in NORMALIZER_NAMES:
             raise typer.BadParameter(
-                f"--normalizer: unknown normalizer {name!r}; expected {', '.join(NORMALIZERS)}."
+                f"--normalizer: unknown normalizer {name!r}; expected {', '.join(NORMALIZER_NAMES)}."
             )
     return names[0] if len(names) == 1 else names

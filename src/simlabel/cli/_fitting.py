@@ -20,7 +20,7 @@ from simlabel.cli._options import ColumnOptions, Reading, check_named_columns
 from simlabel.cli._rows import (
     LabelCell,
     LabelSource,
-    check_rows,
+    check_has_rows,
     check_unique_ids,
     column_cells,
     how_separated,
@@ -70,7 +70,7 @@ def fit_table(
     kinds = columns.kinds()
     table = open_table(source, reading)
     frame = table.frame
-    check_rows(len(frame), source)
+    check_has_rows(len(frame), source)
     where = LabelSource.find(source, [*map(str, frame)], reading, empty=empty)
     labels = where.pop(frame, table.lines)
     _check_tagged(labels, where)

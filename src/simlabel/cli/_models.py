@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 import typer
@@ -35,7 +34,7 @@ from simlabel.model import Outputs
 from simlabel.model.inspection import Explanation
 from simlabel.tables import TableEncoder, label_sets, separator_for, split, tagged_rows
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ class FittedModel:
             )
         space, Y, unknown = LabelSpace.learn_known(sets)
         names = [str(name) for name in space.classes]
-        return LabeledRows(path.stem, frame, Y, names, tuple(frame.columns), unknown=unknown)
+        return LabeledRows(path.stem, frame, Y, names, tuple(frame.columns), sets=sets, unknown=unknown)
 
     def labels_in_use(self) -> set[str]:
         """Return the names of the labels that at least one row has, or may have."""
@@ -218,7 +217,7 @@ class FittedModel:
         chosen = [classes[name] for name in labels] or None
         return self.call(partial(self.estimator.explain, top=top, labels=chosen), X)
 
-    def call(self, method: Callable[[Rows], Result], X: Rows) -> Result:
+    def call(self, method: Callable[[Rows], _Result], X: Rows) -> _Result:
         """Call a method of the estimator with rows from a `RowSource`."""
         with warnings.catch_warnings():
             # the columns were matched by name when the file was read
@@ -228,22 +227,10 @@ class FittedModel:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LabeledRows(Dataset):
-    """The rows of a labeled table, with the entries of Y that are unknown."""
+    """The rows of a labeled table, with their label sets, and the entries of Y that are unknown."""
 
+    sets: Sequence[set[str] | PartialLabels] = ()
     unknown: UnknownLabels | None = None
-
-
-def partial_sets_of(data: Dataset) -> list[set[str] | PartialLabels]:
-    """Return the label sets of a data set, by name; `PartialLabels` if some labels of a row are unknown."""
-    known = extract_label_sets(data)
-    sets: list[set[str] | PartialLabels] = [*known]
-    unknown = getattr(data, "unknown", None)
-    if unknown is not None:
-        names = np.array([str(name) for name in data.label_names], dtype=object)
-        for row in np.flatnonzero(unknown.open_rows).tolist():
-            open_names = set(names[unknown.entries[[row]].indices].tolist())
-            sets[row] = PartialLabels(known[row], set(names.tolist()) - known[row] - open_names)
-    return sets
 
 
 def extract_label_sets(data: Dataset) -> list[set[str]]:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 FormatOption = Literal[
     "arff", "svmlight", "xmc", "parquet", "npz", "npy", "csv", "excel", "jsonl", "json"
 ]  # those of FORMATS, then those of TABLE_FORMATS
-CRITERIA = ("hamming_loss", "one_error", "coverage", "ranking_loss", "average_precision")
-MORE_CRITERIA = (
+CRITERION_NAMES = ("hamming_loss", "one_error", "coverage", "ranking_loss", "average_precision")
+MORE_CRITERION_NAMES = (
     *("subset_accuracy", "f1_micro", "f1_macro", "f1_instance", "precision@1", "precision@3", "precision@5"),
     *("ndcg@1", "ndcg@3", "ndcg@5", "psp@1", "psp@3", "psp@5"),
 )
@@ -55,8 +55,8 @@ Seed = Annotated[int, typer.Option(min=0, help="Random seed of shuffles and algo
 Criteria = Annotated[
     str,
     typer.Option(
-        help=f"Metrics to show: 'paper' ({', '.join(CRITERIA)}), 'usual' (these and {', '.join(_USUAL)}), "
-        f"'all', or names separated by commas: {', '.join(MORE_CRITERIA)}."
+        help=f"Metrics to show: 'paper' ({', '.join(CRITERION_NAMES)}), 'usual' (these and "
+        f"{', '.join(_USUAL)}), 'all', or names separated by commas: {', '.join(MORE_CRITERION_NAMES)}."
     ),
 ]
 SpreadsheetSafe = Annotated[
@@ -311,12 +311,12 @@ def parse_criteria(text: str) -> list[str]:
     """Return the names of criteria; an unknown name is an error."""
     from simlabel.metrics import USUAL_K, find_criterion
 
-    sets = {"paper": (), "usual": _USUAL, "all": MORE_CRITERIA}
+    sets = {"paper": (), "usual": _USUAL, "all": MORE_CRITERION_NAMES}
     if text in sets:
-        return [*CRITERIA, *sets[text]]
+        return [*CRITERION_NAMES, *sets[text]]
     names = split_option(text)
     for name in names:
-        if name not in CRITERIA and name not in MORE_CRITERIA:
+        if name not in CRITERION_NAMES and name not in MORE_CRITERION_NAMES:
             try:
                 find_criterion(name)
             except ValueError as error:

@@ -118,7 +118,7 @@ class Cluster:
 
 
 @command
-def predict(
+def predict_command(
     model: options.ModelArgument,
     data: options.RowsArgument,
     *,

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 import typer
 
+from simlabel._utils.rows import joined
 from simlabel._utils.text import format_names
 from simlabel._utils.validation import Rows
 from simlabel.cli._console import note, say
@@ -105,7 +104,7 @@ class TableRows:
         self._first = next(self._chunks)
         _report_notes(self._chunks)
         if reading.label_column is not None or own_labels:
-            check_rows(len(self._first), path)
+            check_has_rows(len(self._first), path)
         self.label_source = LabelSource.find(path, [*map(str, self._first)], reading, own_labels, empty)
         self._encoder = encoder
         self._ignored = [name for name in ignored if name not in encoder.names_]
@@ -304,11 +303,8 @@ def _blocks(chunks: Iterable[Rows], size: int | None) -> Iterator[Rows]:
 
 def stack_rows(parts: Sequence[Rows]) -> Rows:
     """Concatenate rows of one type."""
-    if len(parts) == 1:
-        return parts[0]
-    if isinstance(parts[0], pd.DataFrame):
-        return pd.concat(parts)
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+    frames = len(parts) > 1 and isinstance(parts[0], pd.DataFrame)
+    return pd.concat(parts) if frames else joined(parts)
 
 
 def taken(X: Rows, rows: list[int]) -> Rows:
@@ -319,12 +315,12 @@ def taken(X: Rows, rows: list[int]) -> Rows:
 def all_rows(source: RowSource, path: object) -> Rows:
     """Return all rows at once; a file without rows is an error."""
     parts = list(source.blocks())
-    check_rows(len(parts), path)
+    check_has_rows(len(parts), path)
     source.report()
     return stack_rows(parts)
 
 
-def check_rows(count: int, path: object) -> None:
+def check_has_rows(count: int, path: object) -> None:
     """Check that a file has rows."""
     if not count:
         raise typer.BadParameter(f"{path} has no rows: give a file with rows below the column names.")

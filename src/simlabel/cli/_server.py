@@ -12,8 +12,8 @@ from simlabel.cli._console import command, say
 
 
 @command
-def serve(
-    desk: Annotated[
+def serve_command(
+    folder: Annotated[
         Path, typer.Argument(help="Folder of the server's data, created if it does not exist; or a backup.")
     ],
     *,
@@ -56,16 +56,16 @@ def serve(
         raise ImportError(f"serve needs {error.name}: pip install 'simlabel[serve]'.") from None
     if new_token is not None:
         name, _, role = new_token.rpartition(":")
-        print(server.new_token(desk, name, role))
+        print(server.new_token(folder, name, role))
         say("save the token: it is not shown again.")
         return
     if cancel_import is not None:
-        server.cancel_import(desk, cancel_import)
+        server.cancel_import(folder, cancel_import)
         say(f"import {cancel_import} is canceled; the rows that were imported stay.")
         return
 
     def show_address(address: str) -> None:
-        print(f"{desk} is at {address}  (Ctrl-C ends it)", flush=True)
+        print(f"{folder} is at {address}  (Ctrl-C ends it)", flush=True)
 
     named = table.name if table else "table"
     imported = server.ImportOptions(
@@ -73,18 +73,18 @@ def serve(
     )
     if table is not None:
         try:
-            server.check_table(table, imported)
+            server.check_import(table, imported)
         except server.ServerError as error:
             raise typer.BadParameter(f"--import {table}: {error}") from None
-    server.serve(desk, show_address, host, port, accept_above, table, imported, log, say, behind_proxy)
+    server.serve(folder, show_address, host, port, accept_above, table, imported, log, say, behind_proxy)
 
 
 @command
-def backup(
-    desk: Annotated[Path, typer.Argument(help="Folder of the server's data.", exists=True)],
+def backup_command(
+    folder: Annotated[Path, typer.Argument(help="Folder of the server's data.", exists=True)],
     file: Annotated[Path, typer.Argument(help="File to write; `simlabel serve FILE` opens it.")],
 ) -> None:
     """Copy the data of a tagging server to one file, with its model; the server may be running."""
     from simlabel.server import backup
 
-    say(f"wrote {file}: {backup(desk, file):,} bytes")
+    say(f"wrote {file}: {backup(folder, file):,} bytes")

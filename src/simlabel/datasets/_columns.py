@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import sys
-from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,6 +15,7 @@ from simlabel._utils.advice import DataWarning, warn_user
 from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows
 from simlabel.datasets._dataset import Dataset, LabelColumns, label_matrix
 from simlabel.datasets._errors import DatasetError, quote
+from simlabel.datasets._source_table import Attribute, SourceTable
 from simlabel.tables import list_form, split
 
 Missing = Literal["error", "mean", "median", "most_frequent"]
@@ -26,71 +24,8 @@ ColumnEntries = tuple[list[str], IntArray, IntArray, FloatArray]
 TRUTH = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 LARGEST_INDEX = 2**31 - 2  # so that the number of columns is a 32-bit integer too
 WIDE = 4  # X is sparse from this many columns for each attribute on
-_BLOCK_CELLS = 1 << 18
 _ENOUGH_ROWS, _NEARLY_ALL = 20, 0.8  # with fewer rows, all texts may differ by chance
 _MISSING_HINT = "Fill it in, or choose an imputation: missing='mean', 'median' or 'most_frequent'"
-
-
-class Attribute(NamedTuple):
-    """One column of a table, with the declaration of an ARFF file: numeric, or with nominal values."""
-
-    name: str
-    values: tuple[str, ...] | None = None
-    is_numeric: bool = False
-    line: int | None = None
-
-
-class CellBlock(NamedTuple):
-    """Some rows of a table, column by column.
-
-    Attributes
-    ----------
-    lines : sequence of int
-        The line of each row, or its number.
-    columns : iterable of (position, rows, values)
-        The cells of a column: numbers, or objects with None for a missing value. A row that is not among the
-        rows of a column is 0 there.
-    """
-
-    lines: Sequence[int]
-    columns: Iterable[tuple[int, IntArray, AnyArray]]
-
-
-@dataclass
-class SourceTable:
-    """A table of labeled rows while it is read.
-
-    Attributes
-    ----------
-    path : Path
-    attributes : sequence of Attribute
-    blocks : callable
-        From the positions of the columns that are needed, None for all, to an iterator of Block.
-    sparse : bool
-        Whether rows leave out zeros.
-    typed : bool
-        Whether texts are texts, also those that look like numbers; in CSV they are numbers.
-    in_lines : bool
-        Whether a row has a line in the file, not only a number.
-    """
-
-    path: Path
-    attributes: Sequence[Attribute]
-    blocks: Callable[[Sequence[int] | None], Iterator[CellBlock]]
-    sparse: bool = False
-    typed: bool = True
-    in_lines: bool = True
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
-        return [attribute.name for attribute in self.attributes]
-
-    def error(self, message: str, line: int) -> DatasetError:
-        """Return an error about a row."""
-        if self.in_lines:
-            return DatasetError(message, self.path, line)
-        return DatasetError(f"{message} in row {line}", self.path)
 
 
 def finite_number(text: str) -> float:
@@ -105,16 +40,6 @@ def finite_number(text: str) -> float:
     if not abs(number) <= sys.float_info.max or "_" in text:
         raise ValueError(text)
     return number
-
-
-def finite_numbers(texts: AnyArray) -> FloatArray | None:
-    """Return all texts as numbers, converted at once; None unless all are finite numbers."""
-    try:
-        numbers = texts.astype(np.float64)
-        valid = np.isfinite(numbers).all() and "_" not in "".join(texts)
-    except (ValueError, TypeError):
-        return None
-    return numbers if valid else None
 
 
 def is_truth(values: Iterable[str]) -> bool:
@@ -157,34 +82,17 @@ def parsed(
     return numbers[codes]
 
 
-def cell_blocks(
-    records: Iterable[tuple[int, Any]], width: int, rows: int | None = None
-) -> Iterator[CellBlock]:
-    """Collect rows, lists of cells or dicts of them by position, in blocks of `rows`."""
-    lines, cells, size = array("q"), [], 0
-    for line, record in records:
-        lines.append(line)
-        cells.append(record)
-        size += len(record)
-        if len(lines) == rows or (rows is None and size >= _BLOCK_CELLS):
-            yield CellBlock(lines, _by_column(cells, width))
-            lines, cells, size = array("q"), [], 0
-    if cells:
-        yield CellBlock(lines, _by_column(cells, width))
-
-
-def _by_column(cells: list[Any], width: int) -> Iterator[tuple[int, IntArray, AnyArray]]:
-    if isinstance(cells[0], list):
-        rows, table = np.arange(len(cells)), np.array(cells, dtype=object)
-        return ((j, rows, table[:, j]) for j in range(width))
-    lengths = [len(row) for row in cells]
-    columns = np.fromiter((j for row in cells for j in row), dtype=np.int64, count=sum(lengths))
-    values = np.fromiter((value for row in cells for value in row.values()), dtype=object, count=sum(lengths))
-    order = np.argsort(columns, kind="stable")
-    found, starts = np.unique(columns[order], return_index=True)
-    rows = np.repeat(np.arange(len(cells)), lengths)[order]
-    parts = zip(np.split(rows, starts[1:]), np.split(values[order], starts[1:]), strict=True)
-    return ((j, *part) for j, part in zip(found.tolist(), parts, strict=False))
+def parsed_numbers(
+    texts: AnyArray, parse: Callable[[Any], float], fail: Callable[[int, Any], Exception]
+) -> FloatArray:
+    """Parse texts as `parsed` does; if all are finite numbers, convert them at once."""
+    try:
+        numbers: FloatArray = texts.astype(np.float64)
+        if np.isfinite(numbers).all() and "_" not in "".join(texts):
+            return numbers
+    except (ValueError, TypeError):
+        pass
+    return parsed(texts, parse, fail)
 
 
 class _Column:
@@ -221,8 +129,8 @@ class _Column:
             known = pd.notna(values)
             if self._first_line is None and not self._table.typed and known.any():
                 self._first_line = lines[rows[np.argmax(known)]]
-            numbers = finite_numbers(values) if self._is_numeric and not self._is_label else None
-            numbers = parsed(values, self._parse, fail) if numbers is None else numbers
+            parse = parsed_numbers if self._is_numeric and not self._is_label else parsed
+            numbers = parse(values, self._parse, fail)
         else:
             numbers = values.astype(np.float64)
             wrong = ~np.isin(numbers, (0.0, 1.0)) if self._is_label else np.isinf(numbers)
@@ -328,7 +236,7 @@ def read_columns(
 
     Parameters
     ----------
-    table : Table
+    table : SourceTable
     labels : LabelColumns, or sequence of int
         Which columns are labels; positions must be sorted.
     missing : {"error", "mean", "median", "most_frequent"}

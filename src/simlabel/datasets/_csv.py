@@ -15,11 +15,12 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-from simlabel.datasets._columns import Attribute, Missing, SourceTable, cell_blocks, read_columns
+from simlabel.datasets._columns import Missing, read_columns
 from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import NAMES, Format
 from simlabel.datasets._reading import TableChunks, filled
+from simlabel.datasets._source_table import Attribute, SourceTable, cell_blocks
 from simlabel.datasets._text import find_encoding, text_lines
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}

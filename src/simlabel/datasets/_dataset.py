@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +15,9 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from simlabel._utils.validation import Rows, check_sparse
 from simlabel.datasets._errors import DatasetError, quote
+from simlabel.labels import moved
 
-Split = npt.NDArray[np.int8]
+PartCodes = npt.NDArray[np.int8]
 
 TRAIN, DEVELOPMENT, TEST = 0, 1, 2
 # the names of parts in the names of files
@@ -59,11 +59,8 @@ class NumberedNames(Sequence[str]):
             return len(self) == len(other)
         return isinstance(other, tuple) and len(self) == len(other) and tuple(self) == other
 
-    def __hash__(self) -> int:
-        return hash(self._numbers)
-
     def __repr__(self) -> str:
-        return f"Numbered({len(self)})"
+        return f"NumberedNames({len(self)})"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -105,7 +102,7 @@ class Dataset:
     Y: sp.csr_array
     label_names: Sequence[str]
     feature_names: Sequence[str]
-    split: Split | None = None
+    split: PartCodes | None = None
     n_attributes: int = -1
     source: str = ""
 
@@ -151,6 +148,18 @@ class Dataset:
         """The number of different rows of `Y`."""
         bounds = zip(self.Y.indptr[:-1], self.Y.indptr[1:], strict=True)
         return len({self.Y.indices[start:stop].tobytes() for start, stop in bounds})
+
+    def facts(self) -> dict[str, Any]:
+        """Return the numbers of rows, features and labels, the statistics of label sets, and the source."""
+        return {
+            "rows": self.n_rows,
+            "features": self.n_attributes,
+            "labels": self.n_labels,
+            "cardinality": self.cardinality,
+            "density": self.density,
+            "distinct_label_sets": self.distinct_label_sets,
+            "source": self.source,
+        }
 
     def __repr__(self) -> str:
         kind = "sparse" if sp.issparse(self.X) else "dense"
@@ -246,9 +255,7 @@ def _spread(matrix: Rows, own: Sequence[str], names: Sequence[str]) -> Rows:
     if own == names:
         return matrix
     place = {name: k for k, name in enumerate(names)}
-    matrix = sp.csr_array(matrix)
-    columns = np.array([place[name] for name in own], dtype=np.int32)[matrix.indices]
-    return sp.csr_array((matrix.data, columns, matrix.indptr), shape=(matrix.shape[0], len(names)))
+    return moved(sp.csr_array(matrix), np.array([place[name] for name in own], dtype=np.int32), len(names))
 
 
 @dataclass(frozen=True)
@@ -309,14 +316,3 @@ def label_matrix(lists: Iterable[Sequence[Any]]) -> tuple[sp.csr_array, Sequence
     Y = sp.csr_array(binarizer.fit_transform(lists), dtype=np.int8)
     Y.sort_indices()
     return Y, tuple(binarizer.classes_.tolist())
-
-
-def split_labels(text: str, separator: str) -> list[str]:
-    """Split a text into labels.
-
-    Examples
-    --------
-    >>> split_labels("sunset; sea;", ";")
-    ['sunset', 'sea']
-    """
-    return [sys.intern(label) for part in text.split(separator) if (label := part.strip())]

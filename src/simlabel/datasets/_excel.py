@@ -12,7 +12,7 @@ from typing import IO, Any
 import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, check_memory, quote
-from simlabel.datasets._reading import POINTER, RawCell, Record, TableChunks, as_cell
+from simlabel.datasets._reading import POINTER, NumberedCells, RawCell, TableChunks, as_cell
 
 # bounds of the format; a damaged sheet may claim any number of rows
 _MAX_ROWS, _MAX_COLUMNS, _LONGEST = 1 << 20, 1 << 14, 32_767
@@ -67,7 +67,7 @@ def _frames(workbook: Any, reading: TableChunks) -> Iterator[pd.DataFrame]:
     yield from reading.frames(names, records)
 
 
-def _records(sheet: Any, reading: TableChunks) -> Iterator[Record]:
+def _records(sheet: Any, reading: TableChunks) -> Iterator[NumberedCells]:
     """Yield the rows that are not empty, without the empty cells at their ends."""
     padding = 0
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):

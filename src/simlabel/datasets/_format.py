@@ -5,28 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simlabel._utils.validation import AnyArray, FloatArray, Rows
+from simlabel._utils.text import format_names
+from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows
 from simlabel.datasets._columns import (
     TRUTH,
     WIDE,
     ColumnEntries,
-    SourceTable,
     finite_number,
-    finite_numbers,
     joined_columns,
     parsed,
+    parsed_numbers,
 )
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, check_regular, quote
+from simlabel.datasets._source_table import SourceTable
 from simlabel.datasets._text import open_bytes
 
 NAMES = "names with commas between"  # how a user gives the labels of a table
-_MAX_NAMED = 5  # absent columns that an error names
 _HEAD = 1 << 16  # bytes from which the format is detected
 Features = Sequence[str] | int  # names, or only their number if the model has no names
 
@@ -228,21 +229,9 @@ class FeatureChunks:
         for block in table.blocks(list(columns)):
             entries: list[ColumnEntries] = []
             for j, rows, values in block.columns:
-                if j not in columns:
-                    continue
-
-                def fail(k: int, value: Any, j: int = j, at: Any = (block.lines, rows)) -> DatasetError:
-                    name, line = quote(table.names[j]), at[0][at[1][k]]
-                    if value is None:
-                        return table.error(
-                            f"expected a value for {name}, found a missing one; fill it in", line
-                        )
-                    return table.error(
-                        f"expected a finite number for {name}, found {quote(str(value))}", line
-                    )
-
-                places, numbers = self._place(columns[j], values, fail)
-                entries.append(([], rows, places, numbers))
+                if j in columns:
+                    fail = partial(_cell_error, table, j, block.lines, rows)
+                    entries.append(([], rows, *self._place(columns[j], values, fail)))
             yield joined_columns(entries, len(block.lines), self.width, dense)
 
     def _find_columns(self, names: Sequence[str]) -> dict[int, int | dict[str, int]]:
@@ -269,10 +258,9 @@ class FeatureChunks:
                 covered |= set(categories[name].values())
         absent = dict.fromkeys(name.partition("=")[0] for name, k in position.items() if k not in covered)
         if absent:
-            listed = ", ".join(map(quote, list(absent)[:_MAX_NAMED]))
-            more = f" and {len(absent) - _MAX_NAMED} more" if len(absent) > _MAX_NAMED else ""
+            listed = format_names(list(map(quote, absent)))
             raise DatasetError(
-                f"expected the columns that the model was fitted on; {listed}{more} not found among "
+                f"expected the columns that the model was fitted on; {listed} not found among "
                 f"{quote(', '.join(names), 300)}",
                 self.path,
             )
@@ -282,23 +270,31 @@ class FeatureChunks:
         self, feature: int | dict[str, int], values: AnyArray, fail: Any
     ) -> tuple[AnyArray, FloatArray]:
         """Return the features and the numbers of the cells of a column."""
-        is_number = isinstance(feature, int)
-        places = {} if isinstance(feature, int) else feature
-        parse = _number if is_number else lambda value: places.get(str(value), -1)
-        numbers = finite_numbers(values) if is_number and values.dtype == object else None
-        if is_number and values.dtype != object:
+        if not isinstance(feature, int):
+            numbers = parsed(values, lambda value: feature.get(str(value), -1), fail)
+        elif values.dtype == object:
+            numbers = parsed_numbers(values, _number, fail)
+        else:
             numbers = values.astype(np.float64)
-        elif numbers is None:
-            numbers = parsed(values, parse, fail)
         wrong = ~np.isfinite(numbers)
         if wrong.any():
             k = int(np.argmax(wrong))
             raise fail(k, None if np.isnan(numbers[k]) else values[k])
-        if is_number:
+        if isinstance(feature, int):
             return np.array([feature]), numbers
         known = numbers >= 0
         self.unknown += int(np.count_nonzero(~known))
         return np.where(known, numbers, 0).astype(np.int64), known.astype(np.float64)
+
+
+def _cell_error(
+    table: SourceTable, column: int, lines: Sequence[int], rows: IntArray, k: int, value: Any
+) -> DatasetError:
+    """Return an error about the k-th of the cells of a column in a block of rows."""
+    name, line = quote(table.names[column]), lines[rows[k]]
+    if value is None:
+        return table.error(f"expected a value for {name}, found a missing one; fill it in", line)
+    return table.error(f"expected a finite number for {name}, found {quote(str(value))}", line)
 
 
 def _number(value: Any) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._reading import RawCell, Record, TableChunks, as_cell
+from simlabel.datasets._reading import NumberedCells, RawCell, TableChunks, as_cell
 from simlabel.datasets._text import find_encoding, text_lines
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -20,11 +21,10 @@ Entry = tuple[int, dict[str, RawCell] | str]
 
 def read_lines(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames of a file with an object on each line."""
-    encoding = find_encoding(reading.path, reading.encoding, reading.max_gib)
-    reading.notes.append(encoding.note)
+    lines = _text(reading)
 
     def entries() -> Iterator[Entry]:
-        for number, line in enumerate(text_lines(reading.path, encoding, reading.max_gib), start=1):
+        for number, line in enumerate(lines(), start=1):
             if line.strip():
                 try:
                     yield number, _cells(_parse(line))
@@ -36,9 +36,7 @@ def read_lines(reading: TableChunks) -> Iterator[pd.DataFrame]:
 
 def read_array(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames of a file that is one array of objects."""
-    encoding = find_encoding(reading.path, reading.encoding, reading.max_gib)
-    reading.notes.append(encoding.note)
-    text = "".join(text_lines(reading.path, encoding, reading.max_gib))
+    text = "".join(_text(reading)())
     try:
         items = _parse(text)
         if not isinstance(items, list):
@@ -52,6 +50,13 @@ def read_array(reading: TableChunks) -> Iterator[pd.DataFrame]:
         what = f"expected a JSON array of objects; {_reason(error)}"
         raise DatasetError(what, reading.path, line) from None
     return _frames(reading, lambda: iter(found))
+
+
+def _text(reading: TableChunks) -> Callable[[], Iterator[str]]:
+    """Find the encoding and note it; return a function that yields the lines."""
+    encoding = find_encoding(reading.path, reading.encoding, reading.max_gib)
+    reading.notes.append(encoding.note)
+    return partial(text_lines, reading.path, encoding, reading.max_gib)
 
 
 def _frames(reading: TableChunks, entries: Callable[[], Iterator[Entry]]) -> Iterator[pd.DataFrame]:
@@ -70,7 +75,7 @@ def _frames(reading: TableChunks, entries: Callable[[], Iterator[Entry]]) -> Ite
         raise DatasetError(first[1] if isinstance(first[1], str) else what, reading.path, first[0])
     names = reading.named(found)
 
-    def rows() -> Iterator[Record]:
+    def rows() -> Iterator[NumberedCells]:
         for number, entry in entries():
             if isinstance(entry, str):
                 reading.skip(number, entry)

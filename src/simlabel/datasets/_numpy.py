@@ -19,25 +19,26 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.rows import open_rows
+from simlabel._utils.rows import blocks, open_rows
 from simlabel._utils.validation import AnyArray, Rows, check_sparse
-from simlabel.datasets._columns import LARGEST_INDEX, Attribute, CellBlock, SourceTable, encode
+from simlabel.datasets._columns import LARGEST_INDEX, encode
 from simlabel.datasets._dataset import (
     TEST,
     Dataset,
     LabelColumns,
     NumberedNames,
-    Split,
+    PartCodes,
     label_matrix,
     set_name,
-    split_labels,
 )
 from simlabel.datasets._errors import DatasetError, check_columns, check_memory, check_regular
 from simlabel.datasets._format import FeatureChunks, Format
+from simlabel.datasets._source_table import SourceTable
 from simlabel.datasets._table import read_table
 from simlabel.datasets._text import numbered_lines
+from simlabel.tables import split
 
-Labels = tuple[sp.csr_array, Sequence[str]]
+NamedLabels = tuple[sp.csr_array, Sequence[str]]
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, TypeError, SyntaxError, KeyError)
 _UNSUPPORTED = (MemoryError, NotImplementedError, RuntimeError, OverflowError)
@@ -125,7 +126,7 @@ class _Archive:
         X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
         return X, self._names("feature_names", X.shape[1])
 
-    def labels(self) -> Labels:
+    def labels(self) -> NamedLabels:
         """Read Y and the names of its columns."""
         Y = self._matrix("Y")
         return _check_labels(Y, self._path), self._names("label_names", Y.shape[1])
@@ -139,7 +140,7 @@ class _Archive:
             raise self._error(f"{count} {key}, found {len(names)}")
         return tuple(names.tolist())
 
-    def split(self, n_rows: int) -> Split | None:
+    def split(self, n_rows: int) -> PartCodes | None:
         """Read the parts of the rows, if the archive has them."""
         if "split" not in self._file:
             return None
@@ -169,8 +170,8 @@ def _npz_chunks(chunks: FeatureChunks) -> Iterator[Rows]:
     if not isinstance(chunks.features, int) and tuple(names) != tuple(chunks.features):
         raise DatasetError("expected the features that the model was fitted on, in their order", chunks.path)
     chunks.check_width(X.shape[1])
-    for start in range(0, X.shape[0], chunks.rows):
-        yield X[start : start + chunks.rows]
+    for part in blocks(X.shape[0], chunks.rows):
+        yield X[part]
 
 
 def is_folder_of_arrays(path: str) -> bool:
@@ -274,7 +275,7 @@ def _find_labels(folder: Path, array: Path | None = None) -> Path:
     return found[0]
 
 
-def _read_labels(file: Path, separator: str, max_gib: float | None) -> Labels:
+def _read_labels(file: Path, separator: str, max_gib: float | None) -> NamedLabels:
     """Read the labels of rows from a matrix, a text file with a row on each line, or a table."""
     if file.suffix == ".npz":
         with _opened(file, max_gib) as archive:
@@ -288,16 +289,14 @@ def _read_labels(file: Path, separator: str, max_gib: float | None) -> Labels:
             raise DatasetError(f"expected a matrix of 0 and 1, found {Y.dtype} of shape {Y.shape}", file)
         return _check_labels(np.asarray(Y), file), NumberedNames(Y.shape[1])
     if file.suffix == ".txt":
-        return label_matrix(split_labels(line, separator) for _, line in numbered_lines(file, max_gib))
+        return label_matrix(split(line, separator) for _, line in numbered_lines(file, max_gib))
     # skipped rows would shift the labels of the others
     format = file.suffix[1:] if file.suffix in (".csv", ".jsonl") else None
     read = read_table(file, format=format, max_gib=max_gib, strict=True)
-    frame, rows = read.frame, np.arange(len(read.frame))
-    columns = ((j, rows, frame.iloc[:, j].to_numpy(object)) for j in range(frame.shape[1]))
-    attributes = [Attribute(str(name)) for name in frame.columns]
-    table = SourceTable(file, attributes, lambda _: iter([CellBlock(read.lines, columns)]))
-    column = LabelColumns(label_column=attributes[0].name, separator=separator)
-    return encode(table, column if len(attributes) == 1 else range(len(attributes)))[2:]
+    table = SourceTable.of_frame(read.frame, file, read.lines)
+    first, *others = table.names
+    column = LabelColumns(label_column=first, separator=separator)
+    return encode(table, range(len(table.names)) if others else column)[2:]
 
 
 def _npy_chunks(chunks: FeatureChunks) -> Iterator[Rows]:
@@ -308,8 +307,8 @@ def _npy_chunks(chunks: FeatureChunks) -> Iterator[Rows]:
             chunks.path,
         )
     chunks.check_width(rows.shape[1])
-    for start in range(0, rows.shape[0], chunks.rows):
-        yield _check_rows(rows[start : start + chunks.rows], chunks.path)
+    for part in blocks(rows.shape[0], chunks.rows):
+        yield _check_rows(rows[part], chunks.path)
 
 
 NPZ = Format(

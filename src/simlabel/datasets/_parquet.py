@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from simlabel._utils.validation import AnyArray, Rows
-from simlabel.datasets._columns import Attribute, CellBlock, Missing, SourceTable, read_columns
+from simlabel.datasets._columns import Missing, read_columns
 from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError, check_memory, quote
 from simlabel.datasets._format import NAMES, FeatureChunks, Format
 from simlabel.datasets._reading import TableChunks, as_cell
+from simlabel.datasets._source_table import Attribute, CellBlock, SourceTable
 
 _CELL = 8  # bytes of a number
 

@@ -21,7 +21,7 @@ from simlabel._utils.validation import is_missing
 from simlabel.datasets._errors import DatasetError, quote
 
 RawCell = str | int | float | bool | list[str] | None
-Record = tuple[int, list[RawCell]]  # the line of a row, and its cells
+NumberedCells = tuple[int, list[RawCell]]  # the line of a row, and its cells
 POINTER, _OBJECT = 8, 56  # bytes of a cell in a column, and of its text or number
 _PROBLEM = 256  # bytes of a problem
 _NAME = 160  # bytes of the name of a column in all tables that hold it
@@ -80,7 +80,7 @@ class TableChunks:
         self.problems.append(TableProblem(line, what))
         self.check(_PROBLEM * len(self.problems))
 
-    def frames(self, names: Sequence[str], records: Iterable[Record]) -> Iterator[pd.DataFrame]:
+    def frames(self, names: Sequence[str], records: Iterable[NumberedCells]) -> Iterator[pd.DataFrame]:
         """Yield frames of objects, at least one; short rows are filled up, and long ones are skipped."""
         block: list[list[RawCell]] = []
         start = taken = skipped = 0

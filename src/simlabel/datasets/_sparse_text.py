@@ -22,6 +22,7 @@ from simlabel.datasets._dataset import Dataset, NumberedNames, label_matrix, set
 from simlabel.datasets._errors import DatasetError, check_columns, quote
 from simlabel.datasets._format import FeatureChunks, Format, Head
 from simlabel.datasets._text import numbered_lines
+from simlabel.labels import moved
 
 _BLANK_AFTER_COMMA = re.compile(r",[ \t]+")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?", re.ASCII)
@@ -214,8 +215,7 @@ def read_xmc(path: Path, *, max_gib: float | None = None) -> Dataset:
 
     X = _csr(rows(), n_features)
     Y, numbers = label_matrix(labels)
-    columns = np.array(numbers, dtype=np.int32)[Y.indices]
-    Y = sp.csr_array((Y.data, columns, Y.indptr), shape=(X.shape[0], n_labels))
+    Y = moved(Y, np.array(numbers, dtype=np.int32), n_labels)
     if X.shape[0] != n_rows:
         X, Y = X[np.flatnonzero(filled)], Y[np.flatnonzero(filled)]
     if X.shape[0] != n_rows:

@@ -23,7 +23,6 @@ from simlabel.estimators._search import (
     Trial,
     Trials,
     best_with_relevance,
-    leaderboard,
 )
 from simlabel.estimators._sml import SMLClassifier, chosen_classifier
 from simlabel.estimators._updates import UpdateMixin
@@ -149,7 +148,10 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
         n_steps = rounds.n_steps(configurations) + rounds.work + last
         with progress("choosing", n_steps, self.verbose) as advance:
             ranking = rounds.run(configurations, advance)
-            best, self.trials_ = ranking[0], leaderboard(ranking)
+            best = ranking[0]
+            self.trials_ = tuple(
+                each.record(each.curve.best_value, each.curve.best_error, "leave-one-out") for each in ranking
+            )
             relevant = best_with_relevance(ranking, rounds) if self.configurations is None else None
             if relevant is not None:
                 best, record = relevant
@@ -237,8 +239,8 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
 def default_configurations(X: Rows, *, plain: bool = True) -> list[Configuration]:
     """Return the configurations for dense or sparse features, of any sign or not; plain sums if `plain`.
 
-    Learned scores are compared before they become log-odds, which improves them: plain sums that are ahead
-    by little are behind in the end.
+    Learned scores are compared before they become log-odds, which improves them: plain sums that are
+    slightly better in the comparison are worse in the end.
 
     Examples
     --------

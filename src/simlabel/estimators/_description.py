@@ -16,14 +16,14 @@ from simlabel._utils.validation import IntArray, Rows
 from simlabel.labels import LabelSpace, suspicious_name
 from simlabel.metrics import find_criterion
 from simlabel.model import Model, describe_probabilities
-from simlabel.model.inspection import row_keys
+from simlabel.model.inspection import rounded_row_keys
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderResult
 
 _SHOWN_ROWS = 30  # of a table
-_FEWEST_QUERIES = 100  # fewer may well be alike
+_FEWEST_QUERIES = 100  # fewer may well be similar
 _NEARLY_ALL, _USUAL = 0.98, 0.5  # shares of predictions, and of labeled rows, with one label set
 _LITTLE = 0.1  # of the variance of labels: probabilities that vary less do not depend on the query
 
@@ -185,14 +185,14 @@ def warn_about_equal_sets(model: Model, X: Rows, sets: sp.csr_array) -> None:
 
 
 def _set_keys(Y: sp.csr_array, codes: IntArray) -> IntArray:
-    """Return a number for each label set, whatever the order of its labels."""
+    """Return a number for each label set, independent of the order of its labels."""
     return np.asarray(sp.csr_array((np.ones(Y.nnz, np.int64), Y.indices, Y.indptr), Y.shape) @ codes)
 
 
 def _is_uninformative(model: Model, X: Rows) -> bool:
     """Whether different queries have the same probabilities as labels have overall, or no weight at all."""
     in_memory = isinstance(X, np.ndarray) or sp.issparse(X)
-    if in_memory and len(np.unique(row_keys(X))) < _FEWEST_QUERIES // 2:
+    if in_memory and len(np.unique(rounded_row_keys(X))) < _FEWEST_QUERIES // 2:
         return False
     outputs, references = model.outputs(X), model.scorer.references
     if not outputs.weights.any():

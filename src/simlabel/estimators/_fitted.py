@@ -28,7 +28,7 @@ from simlabel._utils.validation import (
     check_same_length,
 )
 from simlabel.estimators._description import Description, describe, warn_about_equal_sets, warn_about_unknown
-from simlabel.estimators._problem import check_rows, check_table, client_of, fetch_labels
+from simlabel.estimators._problem import check_rows, check_table, fetch_labels
 from simlabel.guarantees import CalibrationData, FittedGuarantee, Guarantee, HeldOutRows, SelectionBiasWarning
 from simlabel.metrics import Truth, exact_rows
 from simlabel.model import (
@@ -36,13 +36,11 @@ from simlabel.model import (
     Outputs,
     PendingRows,
     check_learned,
-    describe_probabilities,
     lock_for_changes,
 )
 from simlabel.model.inspection import warn_about_duplicates
 from simlabel.model.persistence import Writer, model_state, write_file
 from simlabel.rules import binary_margin
-from simlabel.sums import Plan
 from simlabel.tuning import TuningResult
 
 #: fitted attributes that are saved together with the model
@@ -117,22 +115,16 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return model, model.encoder.aligned(check_table(X))
         if not hasattr(self, "n_features_in_"):
             return model, list(X)
-        return model, check_rows(self, X, reset=False, client=client_of(model.scorer.stages.engine))
+        return model, check_rows(self, X, model.scorer.stages.engine, reset=False)
 
     def _read(self, y: Any) -> Any:
         """Return labels in a form that `LabelSpace` reads."""
-        return fetch_labels(y, client_of(self.engine))
+        return fetch_labels(y, self.engine)
 
     @property
     def ids_(self) -> AnyArray:
         """Ids of the labeled instances, (n_references,)."""
         return self._fitted_model.scorer.references.ids
-
-    @property
-    def plan_(self) -> Plan:
-        """Plan of a prediction for as many queries as there are references."""
-        plan = self._fitted_model.scorer.plan(self.n_references_)
-        return replace(plan, reasons=(*plan.reasons, describe_probabilities(self._model, self.calibration)))
 
     @respects_n_jobs
     def outputs(self, X: Any, pending: PendingRows | None = None) -> Outputs:
@@ -141,7 +133,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : as in `predict`
-        notes : Notes, optional
+        pending : PendingRows, optional
             Result of `pending_rows`: labeled rows that count before they are learned.
 
         Returns
@@ -256,7 +248,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : as in `predict`
-        guarantee : Recall, Precision, LabelCoverage, SetCoverage or Promise, optional
+        guarantee : Recall, Precision, LabelCoverage, SetCoverage or FittedGuarantee, optional
             Property that the sets must have, from `simlabel.guarantees`. It is computed in each call; for
             several calls, compute a `FittedGuarantee` once with the method `guarantee`.
 
@@ -279,7 +271,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if guarantee is not None:
             _, rows = self._check_queries(X)
-            return self._resolve_guarantee(guarantee).sets(rows)
+            if not isinstance(guarantee, FittedGuarantee):
+                guarantee = self.guarantee(guarantee)
+            elif guarantee.model is not self._model:
+                raise ValueError(
+                    f"This guarantee {guarantee.guarantee!r} was computed for another model, or for this one "
+                    f"before it was changed: compute it again with model.guarantee(...)."
+                )
+            return guarantee.sets(rows)
         model, Y = self._label_sets(X)
         names = model.labels.classes.tolist()
         ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
@@ -305,7 +304,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        Promise
+        FittedGuarantee
             Print it to see what is guaranteed, and which assumptions do not hold.
 
         Examples
@@ -341,16 +340,6 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         held_out = None if X is None else self._held_out_rows(X, y, groups)
         return guarantee.calibrate(CalibrationData(self._model, self._tuned_parameters, held_out))
 
-    def _resolve_guarantee(self, guarantee: Guarantee | FittedGuarantee) -> FittedGuarantee:
-        if not isinstance(guarantee, FittedGuarantee):
-            return self.guarantee(guarantee)
-        if guarantee.model is not self._model:
-            raise ValueError(
-                f"This guarantee {guarantee.guarantee!r} was computed for another model, or for this one "
-                f"before it was changed: compute it again with model.guarantee(...)."
-            )
-        return guarantee
-
     def _held_out_rows(self, X: Any, y: Any, groups: Any) -> HeldOutRows:
         model, rows = self._check_queries(X)
         Y, unknown = model.labels.encode(y)
@@ -372,7 +361,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def predict_set_size(self, X: Any) -> IntArray:
         """Predict the number of labels, (n_queries,)."""
         model, X = self._check_queries(X)
-        return model.set_sizes(X)
+        return np.diff(model.label_sets(X).indptr).astype(np.int64)
 
     @respects_n_jobs
     def predict_proba(self, X: Any) -> FloatArray:

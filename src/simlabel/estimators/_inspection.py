@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from simlabel.model import (
     PendingRows,
     compute_loo_scores,
     compute_loo_shares,
+    describe_probabilities,
     refuse_estimates,
     refuse_groups,
     refuse_precomputed,
@@ -30,7 +32,7 @@ from simlabel.model.inspection import (
     explain,
     loo_evidence,
     novelty,
-    suggest,
+    suggest_rows,
     suspicious_labels,
     titles_of,
     uncertainty,
@@ -59,6 +61,12 @@ class InspectionMixin(FittedClassifier):
         """
         check_is_fitted(self)
         return self.tuning_.cv_results()
+
+    @property
+    def plan_(self) -> Plan:
+        """Plan of a prediction for as many queries as there are references."""
+        plan = self._fitted_model.scorer.plan(self.n_references_)
+        return replace(plan, reasons=(*plan.reasons, describe_probabilities(self._model, self.calibration)))
 
     def plan(self, X: Any) -> Plan:
         """Describe how a prediction for X would be computed."""
@@ -211,7 +219,7 @@ class InspectionMixin(FittedClassifier):
 
         Parameters
         ----------
-        least : float
+        min_similarity : float
             Smallest similarity that counts as almost equal; the similarity of an instance to itself is 1.
 
         Returns
@@ -318,6 +326,6 @@ class InspectionMixin(FittedClassifier):
         scorer = model.scorer
         references = scorer.references
         known = take_rows(references.X, evenly_spaced_rows(references.order, limits().compared_rows))
-        picked = suggest(doubt, model.normalized(X), known, scorer.stages, n)
+        picked = suggest_rows(doubt, model.normalized(X), known, scorer.stages, n)
         self.__dict__.setdefault("_suggested", set()).update(row_bytes(take_rows(X, picked)))
         return picked

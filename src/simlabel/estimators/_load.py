@@ -12,6 +12,7 @@ from simlabel.model.persistence import (
     ModelFileError,
     StateReader,
     check_fitted,
+    check_n_jobs,
     error_context,
     read_file,
     restored_model,
@@ -70,6 +71,7 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Classifier:
         reader = StateReader(arrays)
         with error_context("params"):
             model = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
+            check_n_jobs(model.n_jobs)
         with error_context("fitted"):
             fitted = {name: reader.decode(value) for name, value in state["fitted"].items() if name in SAVED}
             check_fitted(fitted)

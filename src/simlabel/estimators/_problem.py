@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
     LazyRows,
@@ -22,6 +21,7 @@ from simlabel._utils.rows import (
     is_collection,
     is_lazy,
     is_remote,
+    n_copies,
     sample_rows,
     transformed,
 )
@@ -31,12 +31,9 @@ from simlabel.model import Batch
 from simlabel.normalizers import Normalizer, fit_normalizer, resolve_normalizer
 from simlabel.ridge import Problem, Stages
 from simlabel.similarities import Similarity
-from simlabel.sums import Engine, References, Sampled, draw, is_objects, resolve_sampler
+from simlabel.sums import References, Sampled, draw, resolve_sampler
 from simlabel.tables import Cells, TableEncoder, table_cells
 from simlabel.tuning import LeaveOneOut, Search, best_of, criterion_of
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 # candidates of normalizer="auto", the paper's first: the first of equals is chosen
 _NORMALIZERS: tuple[str | list[str], ...] = (
@@ -51,6 +48,16 @@ _NORMALIZERS: tuple[str | list[str], ...] = (
 _FEWEST_MIXED = 100  # rows: with fewer, log-odds are mostly chance
 
 
+class GivenRows(NamedTuple):
+    """Labeled rows as they were passed to `fit` or `partial_fit`."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    ids: Any = None
+    groups: Any = None
+
+
 def dask_module() -> ModuleType:
     """Import the module that computes with Dask, which is optional."""
     from simlabel.sums import dask
@@ -58,52 +65,23 @@ def dask_module() -> ModuleType:
     return dask
 
 
-def client_of(engine: Engine | str | None) -> Client | None:
-    """Return the Dask client of an engine, if it has one."""
-    return getattr(engine, "client", None)
+def fetch_labels(y: Any, engine: Any) -> Any:
+    """Return labels in memory; fetch the labels of a Dask collection."""
+    return dask_module().gather_labels(y, getattr(engine, "client", None)) if is_collection(y) else y
 
 
-def fetch_labels(y: Any, client: Client | None) -> Any:
-    """Return labels that are in memory here; those of a Dask collection are fetched."""
-    return dask_module().gather_labels(y, client) if is_collection(y) else y
-
-
-def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, client: Client | None = None) -> Rows:
+def check_rows(estimator: BaseEstimator, X: Any, engine: Any, *, reset: bool) -> Rows:
     """Check rows of features; set their number and names on the estimator, or compare them."""
     named = X = collect_lazy(X)
     if is_collection(X):
         named = getattr(X, "_meta", X) if hasattr(X, "columns") else X
-        X = dask_module().remote_rows(X, client)
+        X = dask_module().remote_rows(X, getattr(engine, "client", None))
     else:
         X = as_rows(X)
     if not isinstance(X, LazyRows):
         return check_features(estimator, X, reset=reset)
     validate_data(estimator, named, reset=reset, skip_check_array=True)  # names and number of features
     return check_lazy(X)
-
-
-def check_training_rows(
-    estimator: BaseEstimator, X: Any, similarity: Similarity, client: Client | None
-) -> Rows:
-    """Check rows of features, objects, or a square matrix, depending on the similarity."""
-    X = collect_lazy(X)
-    if is_objects(X, similarity):
-        X = list(X)
-        if not X:
-            raise ValueError(
-                "Found array with 0 sample(s): X is an empty list; at least one row is required."
-            )
-        return X
-    if similarity.form != "precomputed":
-        return check_rows(estimator, X, reset=True, client=client)
-    if is_lazy(X) or is_collection(X):
-        raise TypeError("A precomputed matrix must be in memory: its columns are the references.")
-    X = check_features(estimator, X, reset=True)
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"A precomputed matrix must be square in fit, (n_rows, n_rows); got shape {X.shape}."
-        )
-    return X
 
 
 def check_table(X: Any) -> Cells:
@@ -117,7 +95,7 @@ def check_table(X: Any) -> Cells:
 
 
 def row_bytes(X: Rows) -> Iterator[bytes]:
-    """Return bytes that identify each row in memory, whatever its precision."""
+    """Return bytes that identify each row in memory, independent of its precision."""
     if is_lazy(X):
         return
     if sp.issparse(X):
@@ -186,9 +164,9 @@ def can_be_mixed(batch: Batch, unlabeled: Any) -> bool:
 
 def sample_references(problem: Problem, sampler: Any) -> tuple[Problem, Sampled | None]:
     """Return the problem on the references that are drawn, or the engine that draws for each query."""
-    sampler, stages, references = resolve_sampler(sampler), problem.stages, problem.references
     if sampler is None:
         return problem, None
+    sampler, stages, references = resolve_sampler(sampler), problem.stages, problem.references
     if stages.similarity.form == "precomputed":
         raise ValueError("sampler: a precomputed matrix has no references to draw: pass fewer rows to fit.")
     if stages.weighting is not None and stages.weighting.scope == "row":

@@ -105,13 +105,6 @@ def _readable(stage: Any) -> str:
     return re.sub(r"\d+\.\d{4,}(e-?\d+)?", lambda found: f"{float(found[0]):.4g}", line)
 
 
-def leaderboard(trials: Sequence[Trial]) -> tuple[Record, ...]:
-    """Return a row for each trial, judged by leave-one-out."""
-    return tuple(
-        trial.record(trial.curve.best_value, trial.curve.best_error, "leave-one-out") for trial in trials
-    )
-
-
 class _Shared:
     """What trials with the same normalizer on the same rows share: statistics of all pairs, and results."""
 
@@ -171,13 +164,13 @@ class Trials:
         return len(self.batch.weights)
 
     def sampled(self, most: int) -> Trials:
-        """Return trials on a sample of at most so many rows."""
+        """Return trials on a sample of at most `most` rows."""
         batch = self.batch
         if self.n_rows > most:
             batch = batch.part(sample_rows(batch.order, most, self.seed))
         return replace(self, batch=batch, shared={})
 
-    def run(self, configuration: Configuration, walk: SearchSchedule) -> Trial:
+    def run(self, configuration: Configuration, schedule: SearchSchedule) -> Trial:
         """Tune one configuration on these rows."""
         stages = Stages(
             similarity=configuration.similarity,
@@ -188,16 +181,16 @@ class Trials:
         )
         _, problem = make_problem(self.batch, configuration.normalizer, stages, self.names)
         shared = self.shared.setdefault(str(configuration.normalizer), _Shared())
-        if walk.start is None:
-            walk = replace(walk, start=shared.start(configuration))
-        tuned = self.search.run(problem, walk, shared.pairs(problem), always=True)
+        if schedule.start is None:
+            schedule = replace(schedule, start=shared.start(configuration))
+        tuned = self.search.run(problem, schedule, shared.pairs(problem), always=True)
         key = repr(configuration.similarity), str(configuration.influence)
         shared.best.setdefault(key, tuned.curve.best)
         return Trial(configuration, tuned.problem, tuned.curve, self.n_rows)
 
 
 def _coarse(*steps: float) -> SearchSchedule:
-    """Return a walk of which only the order of the results matters."""
+    """Return a schedule for which only the order of the results matters."""
     return SearchSchedule(steps=steps, coarse=True, exact_best=False)
 
 
@@ -259,9 +252,9 @@ class Rounds:
         if self.has_middle:
             middle = self.trials.sampled(_MIDDLE_ROWS)
             rounds.insert(0, (middle, partial(_first, _MIDDLE), _coarse(1.0, 0.5), _MIDDLE_WORK))
-        for trials, choose, walk, work in rounds:
+        for trials, choose, schedule, work in rounds:
             chosen = choose(self._ranked(best))
-            tasks = [[(trial.configuration, replace(walk, start=trial.curve.best))] for trial in chosen]
+            tasks = [[(trial.configuration, replace(schedule, start=trial.curve.best))] for trial in chosen]
             best = self._tried(trials, tasks, partial(advance, work))
             found = found + best
             if len(best) < len(chosen):  # out of time
@@ -281,11 +274,11 @@ class Rounds:
 
         def tried(trials: Trials, group: Iterable[_Task], stopped: Callable[[], bool]) -> list[Trial]:
             found = []
-            for configuration, walk in group:
+            for configuration, schedule in group:
                 late = self.budget is not None and time.monotonic() - self.started > self.budget
                 if stopped() or (late and configuration is not first):
                     break
-                found.append(trials.run(configuration, walk))
+                found.append(trials.run(configuration, schedule))
                 advance()
             return found
 
@@ -356,8 +349,8 @@ def best_with_relevance(ranking: Sequence[Trial], rounds: Rounds) -> tuple[Trial
     gains, n = sign * (values[1] - values[0]), values.shape[1]
     if n < 3 or not gains.mean() > _SURE * gains.std(ddof=1) / np.sqrt(n):
         return None
-    walk = SearchSchedule(start=found.curve.best, coarse=True)
-    last = trials.sampled(rounds.n_rows).run(weighted, walk)
+    schedule = SearchSchedule(start=found.curve.best, coarse=True)
+    last = trials.sampled(rounds.n_rows).run(weighted, schedule)
     error = float(values[1].std(ddof=1) / np.sqrt(n))
     return last, last.record(float(values[1].mean()), error, f"{n} folds")
 

@@ -8,16 +8,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import Tags
 
-from simlabel._utils.advice import warn_user
+from simlabel._utils.advice import TuningWarning, warn_user
 from simlabel._utils.registry import Registry
-from simlabel._utils.rows import is_remote
-from simlabel._utils.validation import Rows
+from simlabel._utils.rows import is_collection, is_lazy, is_objects, is_remote
+from simlabel._utils.validation import Rows, check_features, collect_lazy
 from simlabel.estimators._inspection import InspectionMixin
 from simlabel.estimators._problem import (
+    GivenRows,
+    check_rows,
     check_table,
-    check_training_rows,
     choose_normalizer,
-    client_of,
     dask_module,
     draw_seed,
     make_problem,
@@ -25,15 +25,15 @@ from simlabel.estimators._problem import (
 )
 from simlabel.estimators._updates import UpdateMixin
 from simlabel.labels import LabelSpace, refuse_unknown
-from simlabel.model import Batch, CalibrationSpec, Model, Scorer, fit_rule_and_calibration, training_blocks
-from simlabel.model.sketches import SketchProblem, fit_sketch, resolve_sketch
+from simlabel.model import Batch, Model, Scorer, fit_rule_and_calibration, training_blocks
+from simlabel.model.sketches import Sketch, SketchProblem, fit_sketch, resolve_sketch
 from simlabel.normalizers import Normalizer, UnitsWarning, resolve_normalizer, units_message
 from simlabel.ridge import INFLUENCES, Problem, Stages
 from simlabel.rules import CALIBRATIONS, LABEL_RULES, UNLABELED_METHODS
 from simlabel.similarities import SIMILARITIES, Function, Similarity
-from simlabel.sums import resolve_engine, resolve_weighting
+from simlabel.sums import WEIGHTINGS, resolve_engine
 from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column, warn_about_categories
-from simlabel.tuning import TUNERS, warn_about_curve
+from simlabel.tuning import TUNERS, Search, curve_problem
 
 _REGISTRIES: dict[str, Registry[Any]] = {
     "similarity": SIMILARITIES,
@@ -214,75 +214,101 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
 
     def _check_training_rows(self, X: Any) -> Rows:
         similarity = self._resolved_similarity()
-        if self.encoder is None:
-            return check_training_rows(self, X, similarity, client_of(self.engine))
-        if similarity.form == "precomputed" or isinstance(similarity, Function):
-            raise ValueError(f"encoder: {similarity!r} compares no columns: omit the encoder.")
-        cells = check_table(X)
-        self.n_features_in_ = len(cells.names)
-        self.feature_names_in_ = np.array(cells.names, dtype=object)
-        return cells.rows
+        if self.encoder is not None:
+            if similarity.form == "precomputed" or isinstance(similarity, Function):
+                raise ValueError(f"encoder: {similarity!r} compares no columns: omit the encoder.")
+            cells = check_table(X)
+            self.n_features_in_ = len(cells.names)
+            self.feature_names_in_ = np.array(cells.names, dtype=object)
+            return cells.rows
+        X = collect_lazy(X)
+        if similarity.compares_objects and is_objects(X):
+            X = list(X)
+            if not X:
+                raise ValueError(
+                    "Found array with 0 sample(s): X is an empty list; at least one row is required."
+                )
+            return X
+        if similarity.form != "precomputed":
+            return check_rows(self, X, self.engine, reset=True)
+        if is_lazy(X) or is_collection(X):
+            raise TypeError("A precomputed matrix must be in memory: its columns are the references.")
+        X = check_features(self, X, reset=True)
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed matrix must be square in fit, (n_rows, n_rows); got shape {X.shape}."
+            )
+        return X
 
-    def _training_batch(self, X: Any, *args: Any, **kwargs: Any) -> Batch:
-        batch = super()._training_batch(X, *args, **kwargs)
+    def _training_batch(self, given: GivenRows, classes: Any = None) -> Batch:
+        batch = super()._training_batch(given, classes)
         if batch.kept is None or self._resolved_similarity().form != "precomputed":
             return batch
         return replace(batch, X=batch.X[:, batch.kept])
 
     def _learn(self, batch: Batch, encoder: TableEncoder | None = None) -> None:
         rule, search = LABEL_RULES.resolve(self.label_rule), TUNERS.resolve(self.tuning)
-        calibration = self._calibration()
+        calibration = self.calibration
+        if calibration is not None and not (isinstance(calibration, str) and calibration == "auto"):
+            calibration = CALIBRATIONS.resolve(calibration)
         stages = self._stages(batch.X)
         for stage in (stages.weighting, rule, search, stages.influence, calibration):
             if stage is not None and not isinstance(stage, str):
                 stage.check()
-        names = getattr(self, "feature_names_in_", None)
-        encoder = self._fit_encoder(batch) if encoder is None else encoder
-        spec, note = self.normalizer, ""
-        if isinstance(spec, str) and spec == "auto":
-            spec, note = choose_normalizer(batch, stages, names, encoder, search)
-        normalizer, problem = make_problem(batch, spec, stages, names, encoder)
-        self._warn_about_units(batch, normalizer, stages.similarity)
+        if encoder is None and self.encoder is not None:
+            encoder = self._fit_encoder(batch)
+        normalizer, problem, note = self._normalized(batch, stages, encoder, search)
         problem, drawing = sample_references(problem, self.sampler)
-        sketch = resolve_sketch(self.sketch, problem.stages.similarity, stages.weighting)
+        sketch = None if self.sketch is None else self._resolved_sketch(batch, problem.stages)
         if stages.influence.learned and (sketch is not None or drawing is not None):
             raise ValueError(
                 f"influence={self.influence!r} is solved for all stored references, so it cannot be combined "
                 f"with a sketch or with a draw for each query: use a sampler that draws at fit."
             )
-        if sketch is not None:
-            refuse_unknown(batch.imputed[1], "a sketch is of label sets that are all known")
         learns = calibration is not None or rule.needs == "leave_one_out"
         tuned = search.run(problem, keep=learns and drawing is None and self.unlabeled is None)
-        best, self.tuning_ = tuned.problem, tuned.curve
-        warn_about_curve(self.tuning_)
-        if note:
-            note = "; ".join(filter(None, (note, self.tuning_.note)))
-            self.tuning_ = replace(self.tuning_, note=note)
+        best, curve = tuned.problem, tuned.curve
+        if message := curve_problem(curve):
+            warn_user(message, TuningWarning)
+        self.tuning_ = replace(curve, note="; ".join(filter(None, (note, curve.note)))) if note else curve
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
         scorer = Scorer(stages, best.references, best.solve()).with_prepared_references()
         if self.unlabeled is not None:
             scorer = self._correct_for_missing(scorer, batch.labels)
-        stages = scorer.stages
-        stages.engine.warm_up(scorer.prepared, [scorer.job])
+        scorer.stages.engine.warm_up(scorer.prepared, [scorer.job])
         single = batch.labels.kind == "single"
         rule, curves = fit_rule_and_calibration(rule, calibration, scorer, single=single, sums=tuned.sums)
         if sketch is not None:
-            task = SketchProblem(stages, best.references, scorer.prepared, scorer.job)
+            task = SketchProblem(scorer.stages, best.references, scorer.prepared, scorer.job)
             scorer = replace(scorer, sketch=fit_sketch(sketch, task))
         columns = batch.kept if stages.similarity.form == "precomputed" else None
         self._publish(Model(batch.labels, normalizer, scorer, rule, columns, curves, encoder))
+
+    def _normalized(
+        self, batch: Batch, stages: Stages, encoder: TableEncoder | None, search: Search
+    ) -> tuple[Normalizer | None, Problem, str]:
+        """Fit the normalizer; return it, the problem on normalized rows, and a note on its choice."""
+        names, spec, note = getattr(self, "feature_names_in_", None), self.normalizer, ""
+        if isinstance(spec, str) and spec == "auto":
+            spec, note = choose_normalizer(batch, stages, names, encoder, search)
+        normalizer, problem = make_problem(batch, spec, stages, names, encoder)
+        # a normalizer that is passed as an object is meant as it is
+        default = self.normalizer is None or (isinstance(self.normalizer, str) and self.normalizer == "l2")
+        if default and encoder is None and stages.similarity.form != "precomputed":
+            message = units_message(batch.X, normalizer, names)
+            if message is not None:
+                warn_user(message, UnitsWarning)
+        return normalizer, problem, note
+
+    def _resolved_sketch(self, batch: Batch, stages: Stages) -> Sketch:
+        sketch = resolve_sketch(self.sketch, stages.similarity, stages.weighting)
+        refuse_unknown(batch.imputed[1], "a sketch is of label sets that are all known")
+        return sketch
 
     def _resolved_similarity(self) -> Similarity:
         similarity = SIMILARITIES.resolve(self.similarity)
         similarity.check()
         return similarity
-
-    def _calibration(self) -> CalibrationSpec:
-        given = self.calibration
-        if isinstance(given, str) and given == "auto":
-            return "auto"
-        return None if given is None else CALIBRATIONS.resolve(given)
 
     def _stages(self, X: Rows) -> Stages:
         """Return the stages of the sums as objects, with unresolved "auto" parameters."""
@@ -291,30 +317,19 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
             engine = dask_module().DaskEngine(X.client, local=engine)
         return Stages(
             similarity=self._resolved_similarity(),
-            weighting=resolve_weighting(self.weighting),
+            weighting=None if self.weighting is None else WEIGHTINGS.resolve(self.weighting),
             influence=INFLUENCES.resolve(self.influence),
             engine=engine,
             n_jobs=self.n_jobs,
             seed=draw_seed(self.random_state),
         )
 
-    def _fit_encoder(self, batch: Batch) -> TableEncoder | None:
-        if self.encoder is None:
-            return None
+    def _fit_encoder(self, batch: Batch) -> TableEncoder:
         cells = Cells(tuple(self.feature_names_in_.tolist()), batch.X)
         encoder = ENCODERS.resolve(self.encoder).fit(cells)
         warn_about_categories(cells, encoder)
         self.title_column_ = title_column(cells, encoder.columns_)
         return encoder
-
-    def _warn_about_units(self, batch: Batch, normalizer: Normalizer | None, similarity: Similarity) -> None:
-        """Warn about columns of different scales; a normalizer passed as an object is meant as it is."""
-        default = self.normalizer is None or self.normalizer == "l2"
-        if not default or self.encoder is not None or similarity.form == "precomputed":
-            return
-        message = units_message(batch.X, normalizer, getattr(self, "feature_names_in_", None))
-        if message is not None:
-            warn_user(message, UnitsWarning)
 
     def _correct_for_missing(self, scorer: Scorer, labels: LabelSpace) -> Scorer:
         """Return the scorer with sums corrected for labels that apply but are missing (PU learning)."""

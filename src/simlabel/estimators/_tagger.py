@@ -15,7 +15,7 @@ from simlabel._utils.progress import progress
 from simlabel._utils.rows import n_rows, sample_rows
 from simlabel._utils.validation import IntArray, check_flag
 from simlabel.estimators._inspection import InspectionMixin
-from simlabel.estimators._problem import can_be_mixed, check_table, draw_seed
+from simlabel.estimators._problem import GivenRows, can_be_mixed, check_table, draw_seed
 from simlabel.estimators._sml import chosen_classifier
 from simlabel.estimators._updates import UpdateMixin
 from simlabel.model import Batch, resolve_ids
@@ -157,60 +157,49 @@ class Tagger(UpdateMixin, InspectionMixin):
         self.unlabeled = unlabeled
         self.empty = empty
 
-    def _training_batch(
-        self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any = None
-    ) -> Batch:
+    def _training_batch(self, given: GivenRows, classes: Any = None) -> Batch:
         check_flag("Tagger", "verbose", self.verbose)
         check_criterion("Tagger", self.criterion)
         TableEncoder(self.columns).check()
-        cells = check_table(X)
+        cells = check_table(given.X)
         self.n_features_in_ = len(cells.names)
         self.feature_names_in_ = np.array(cells.names, dtype=object)
-        self.label_separator_ = separator_for(y, self.label_separator)
-        ids = resolve_ids(self._ids(cells, ids), len(cells.rows), None)
-        labels = label_sets(y, self.label_separator_)
-        cells, labels, weights, ids, groups = self._tagged(y, cells, labels, sample_weight, ids, groups)
-        ids = None if isinstance(ids, range) else ids
-        return super()._training_batch(cells, labels, weights, ids, groups, classes)
+        self.label_separator_ = separator_for(given.y, self.label_separator)
+        ids = resolve_ids(self._ids(cells, given.ids), len(cells.rows), None)
+        given = self._tagged(given._replace(X=cells, ids=ids), label_sets(given.y, self.label_separator_))
+        if isinstance(given.ids, range):
+            given = given._replace(ids=None)
+        return super()._training_batch(given, classes)
 
     def _check_training_rows(self, X: Cells) -> Any:
         return X.rows
 
-    def _add_rows(
-        self,
-        method: str,
-        X: Any,
-        y: Any,
-        weights: Any,
-        ids: Any,
-        groups: Any,
-        classes: Any,
-        removed: Any = None,
-    ) -> None:
-        cells = check_table(X)
-        given = self._tagged(y, cells, self._read(y), weights, self._ids(cells, ids), groups)
-        cells, y, weights, ids, groups = given
-        super()._add_rows(method, cells, y, weights, ids, groups, classes, removed)
+    def _add_rows(self, method: str, given: GivenRows, classes: Any = None, removed: Any = None) -> None:
+        cells = check_table(given.X)
+        given = given._replace(X=cells, ids=self._ids(cells, given.ids))
+        super()._add_rows(method, self._tagged(given, self._read(given.y)), classes, removed)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows whose predicted label set is exactly right."""
         check_is_fitted(self)
-        return super().score(*self._tagged(y, check_table(X), self._read(y), sample_weight))
+        given = self._tagged(GivenRows(check_table(X), y, sample_weight), self._read(y))
+        return super().score(given.X, given.y, given.sample_weight)
 
     def _read(self, y: Any) -> Any:
         return label_sets(y, self.label_separator_) if self._model.labels.kind == "sets" else y
 
-    def _tagged(self, y: Any, cells: Cells, *companions: Any) -> list[Any]:
-        """Drop untagged rows of a table, and their entries in labels, weights, ids and groups."""
-        n, rows = len(cells.rows), tagged_rows(y, self.empty)
-        if rows is None or len(y) != n:
-            return [cells, *companions]
+    def _tagged(self, given: GivenRows, labels: Any) -> GivenRows:
+        """Return cells with their `labels` as y, without untagged rows."""
+        n, rows = len(given.X.rows), tagged_rows(given.y, self.empty)
+        if rows is None or len(given.y) != n:
+            return given._replace(y=labels)
         warn_user(
             f"{n - len(rows):,} of {n:,} rows have an empty label cell and are left out as untagged. If an "
             f"empty cell means that no label applies, use Tagger(empty='none').",
             TableWarning,
         )
-        return [Cells(cells.names, _at(cells.rows, rows)), *(_at(each, rows) for each in companions)]
+        cells, *others = given._replace(y=labels)
+        return GivenRows(Cells(cells.names, _at(cells.rows, rows)), *(_at(each, rows) for each in others))
 
     def _ids(self, cells: Cells, ids: Any) -> Any:
         if ids is not None or self.id_column is None:

@@ -14,7 +14,7 @@ from simlabel._utils.advice import warn_user
 from simlabel._utils.rows import is_remote, n_rows, take_rows
 from simlabel._utils.validation import Rows, check_ids, check_known, check_same_length, is_one_id
 from simlabel.estimators._fitted import SAVED, FittedClassifier
-from simlabel.estimators._problem import client_of, fetch_labels, row_bytes
+from simlabel.estimators._problem import GivenRows, fetch_labels, row_bytes
 from simlabel.labels import (
     LabeledData,
     LabelSpace,
@@ -84,21 +84,19 @@ class UpdateMixin(FittedClassifier):
         """
         with self._changing() as changed:
             changed._reset()
-            batch = changed._training_batch(X, y, sample_weight, ids, groups)
+            batch = changed._training_batch(GivenRows(X, y, sample_weight, ids, groups))
             changed._learn(batch)
             warn_about_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _training_batch(
-        self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any = None
-    ) -> Batch:
+    def _training_batch(self, given: GivenRows, classes: Any = None) -> Batch:
         """Check the arguments of `fit`."""
-        X = self._check_training_rows(X)
-        y = fetch_labels(y, client_of(self.engine))
+        X = self._check_training_rows(given.X)
+        y = fetch_labels(given.y, self.engine)
         labels, Y, unknown = LabelSpace.learn_known(y, as_hierarchy(self.hierarchy))
         check_same_length(n_rows(X), Y, "y")
-        names = resolve_ids(ids, n_rows(X), None)
-        batch = drop_zero_weight_rows(X, labels, Y, sample_weight, names, groups, unknown)
+        ids = resolve_ids(given.ids, n_rows(X), None)
+        batch = drop_zero_weight_rows(X, labels, Y, given.sample_weight, ids, given.groups, unknown)
         return batch if classes is None else batch.relabeled(batch.labels.with_declared_labels(classes))
 
     @abstractmethod
@@ -150,12 +148,13 @@ class UpdateMixin(FittedClassifier):
         >>> model.partial_fit([[0.0, 1.0]], [{"trees"}]).predict([[0.2, 0.9]])
         [{'trees'}]
         """
+        given = GivenRows(X, y, sample_weight, ids, groups)
         with self._changing() as changed:
             if changed.__sklearn_is_fitted__():
-                changed._add_rows("partial_fit", X, y, sample_weight, ids, groups, classes)
+                changed._add_rows("partial_fit", given, classes)
             else:
                 changed._reset()
-                changed._learn(changed._training_batch(X, y, sample_weight, ids, groups, classes))
+                changed._learn(changed._training_batch(given, classes))
         return self
 
     def replace_rows(
@@ -167,7 +166,7 @@ class UpdateMixin(FittedClassifier):
 
         Parameters
         ----------
-        gone : list
+        removed : list
             Ids of the rows to remove, as in `forget`.
         X, y, sample_weight, ids, groups
             The rows to add, as in `partial_fit`.
@@ -182,28 +181,18 @@ class UpdateMixin(FittedClassifier):
         """
         check_is_fitted(self)
         with self._changing() as changed:
-            changed._add_rows("replace_rows", X, y, sample_weight, ids, groups, None, removed)
+            changed._add_rows("replace_rows", GivenRows(X, y, sample_weight, ids, groups), removed=removed)
         return self
 
-    def _add_rows(
-        self,
-        method: str,
-        X: Any,
-        y: Any,
-        weights: Any,
-        ids: Any,
-        groups: Any,
-        classes: Any,
-        removed: Any = None,
-    ) -> None:
+    def _add_rows(self, method: str, given: GivenRows, classes: Any = None, removed: Any = None) -> None:
         refuse_precomputed(self._model, method)
         refuse_sketches(self._model, method)
-        model, X = self._check_queries(X)
-        labels, Y, unknown = model.labels.read(self._read(y))
+        model, X = self._check_queries(given.X)
+        labels, Y, unknown = model.labels.read(self._read(given.y))
         check_same_length(n_rows(X), Y, "y")
         free = () if removed is None else {*check_ids(removed, None).tolist()}
-        names = resolve_ids(ids, n_rows(X), model.scorer.references, free)
-        batch = drop_zero_weight_rows(X, labels, Y, weights, names, groups, unknown)
+        ids = resolve_ids(given.ids, n_rows(X), model.scorer.references, free)
+        batch = drop_zero_weight_rows(X, labels, Y, given.sample_weight, ids, given.groups, unknown)
         before = self.n_references_
         self._publish(add_references(model, batch, classes, removed))
         suggested = getattr(self, "_suggested", ())
@@ -353,9 +342,8 @@ class UpdateMixin(FittedClassifier):
             if is_remote(scorer.references.X) and resolved.local_engine is resolved:
                 raise ValueError("The references are on a cluster: only a DaskEngine can read them.")
             stages = replace(scorer.stages, engine=resolved)
-            scorer = replace(
-                scorer, stages=stages, prepared_references=scorer.prepared, solution=scorer.solved
-            )
+            prepared, solved = scorer.prepared, scorer.solved
+            scorer = replace(scorer, stages=stages, prepared_references=prepared, solution=solved)
             return replace(model, scorer=scorer)
 
         return self._update(changed, engine=engine)

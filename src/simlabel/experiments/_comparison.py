@@ -42,15 +42,11 @@ class CrossValidation:
 
     def mean(self, criterion: str) -> float:
         """Return the mean over the folds on which the criterion is defined."""
-        values = self.values(criterion)
-        values = values[~np.isnan(values)]
-        return float(values.mean()) if values.size else float("nan")
+        return float(pd.Series(self.values(criterion)).mean())
 
     def std(self, criterion: str) -> float:
         """Return the standard deviation over those folds; NaN for a single one."""
-        values = self.values(criterion)
-        values = values[~np.isnan(values)]
-        return float(values.std(ddof=1)) if values.size > 1 else float("nan")
+        return float(pd.Series(self.values(criterion)).std())
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,11 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
+from simlabel._utils.text import join_names
 from simlabel.datasets import Dataset, load_dataset
 from simlabel.experiments._comparison import Comparison
 from simlabel.experiments._run import FoldProgress, compare
@@ -80,8 +83,8 @@ def _parsed(table: str) -> dict[str, dict[str, PaperValue | None]]:
 PUBLISHED = {name: _parsed(table) for name, table in _TABLES.items()}
 
 
-Table = Mapping[str, Mapping[str, PaperValue]]  # algorithm -> criterion -> value
-_Test = Callable[[Table, Sequence[str]], tuple[bool | None, str]]
+ResultTable = Mapping[str, Mapping[str, PaperValue]]  # algorithm -> criterion -> value
+_Test = Callable[[ResultTable, Sequence[str]], tuple[bool | None, str]]
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class Claim:
         return {True: "holds", False: "does not hold", None: "cannot be judged"}[self.holds]
 
 
-def check_claims(name: str, table: Table) -> list[Claim]:
+def check_claims(name: str, table: ResultTable) -> list[Claim]:
     """Judge the claims about a data set by the values of SML and of the baselines in a table.
 
     Examples
@@ -128,42 +131,38 @@ def check_claims(name: str, table: Table) -> list[Claim]:
     return claims
 
 
-def _best_on(criteria: Sequence[str]) -> _Test:
-    def test(table: Table, baselines: Sequence[str]) -> tuple[bool, str]:
-        lost = []
-        for criterion in criteria:
-            own = round(table["SML"][criterion].mean, _DIGITS)
-            for baseline in baselines:
-                other = round(table[baseline][criterion].mean, _DIGITS)
-                better = own > other if CRITERIA[criterion].higher_is_better else own < other
-                if not better and not math.isnan(other):
-                    lost.append(f"{_title(criterion)} of {baseline} is {other:.3f}, of SML {own:.3f}")
-        won = (
-            f"SML has the best mean on {len(criteria)} of {len(criteria)} criteria against {_and(baselines)}"
-        )
-        return not lost, "; ".join(lost) or won
-
-    return test
+def _best_on(criteria: Sequence[str], table: ResultTable, baselines: Sequence[str]) -> tuple[bool, str]:
+    lost = []
+    for criterion in criteria:
+        own = round(table["SML"][criterion].mean, _DIGITS)
+        for baseline in baselines:
+            other = round(table[baseline][criterion].mean, _DIGITS)
+            better = own > other if CRITERIA[criterion].higher_is_better else own < other
+            if not better and not math.isnan(other):
+                lost.append(f"{_title(criterion)} of {baseline} is {other:.3f}, of SML {own:.3f}")
+    n = len(criteria)
+    return not lost, "; ".join(lost) or (
+        f"SML has the best mean on {n} of {n} criteria against {join_names(baselines)}"
+    )
 
 
-def _smaller_spread(criteria: Sequence[str], *, every: bool) -> _Test:
-    def test(table: Table, baselines: Sequence[str]) -> tuple[bool, str]:
-        cases = [
-            (criterion, baseline)
-            for criterion in criteria
-            for baseline in baselines
-            if not math.isnan(table[baseline][criterion].std)
-        ]
-        won = [(c, baseline) for c, baseline in cases if table["SML"][c].std < table[baseline][c].std]
-        against = [f"{_title(c)} against {baseline}" for c, baseline in cases if (c, baseline) not in won]
-        because = f"SML's standard deviation is the smaller one in {len(won)} of {len(cases)} cases"
-        because += f"; not in {', '.join(against)}" if against else ""
-        return (len(won) == len(cases) if every else len(won) > len(cases) / 2), because
+def _smaller_spread(
+    criteria: Sequence[str], every: bool, table: ResultTable, baselines: Sequence[str]
+) -> tuple[bool, str]:
+    won, against = 0, []
+    for criterion, baseline in product(criteria, baselines):
+        own, other = (table[name][criterion].std for name in ("SML", baseline))
+        if own < other:
+            won += 1
+        elif not math.isnan(other):
+            against.append(f"{_title(criterion)} against {baseline}")
+    n = won + len(against)
+    because = f"SML's standard deviation is the smaller one in {won} of {n} cases"
+    because += f"; not in {', '.join(against)}" if against else ""
+    return (not against if every else won > n / 2), because
 
-    return test
 
-
-def _behind_on_coverage(table: Table, baselines: Sequence[str]) -> tuple[bool | None, str]:
+def _behind_on_coverage(table: ResultTable, baselines: Sequence[str]) -> tuple[bool | None, str]:
     present = [name for name in ("ML-kNN", "BoosTexter") if name in baselines]
     if not present:
         return None, "neither ML-kNN nor BoosTexter was run"
@@ -176,27 +175,23 @@ def _title(criterion: str) -> str:
     return CRITERIA[criterion].title.lower()
 
 
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 _ALL = tuple(CRITERIA)
 _CLAIMS: dict[str, list[tuple[str, _Test]]] = {
     "yeast": [
-        ("SML is better than all others on all five criteria", _best_on(_ALL)),
+        ("SML is better than all others on all five criteria", partial(_best_on, _ALL)),
         (
             "the variance of SML is smaller than that of the others in most cases",
-            _smaller_spread(_ALL, every=False),
+            partial(_smaller_spread, _ALL, False),
         ),
         (
             "it is smaller than that of all others for coverage, average precision and ranking loss",
-            _smaller_spread(("coverage", "average_precision", "ranking_loss"), every=True),
+            partial(_smaller_spread, ("coverage", "average_precision", "ranking_loss"), True),
         ),
     ],
     "image": [
         (
             "SML is better than all others on all criteria but coverage",
-            _best_on([criterion for criterion in _ALL if criterion != "coverage"]),
+            partial(_best_on, [criterion for criterion in _ALL if criterion != "coverage"]),
         ),
         ("ML-kNN and BoosTexter have slightly lower coverage than SML", _behind_on_coverage),
     ],
@@ -204,7 +199,7 @@ _CLAIMS: dict[str, list[tuple[str, _Test]]] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ReproducedRow:
     """One criterion of one algorithm; `agrees` is None if the paper has no value."""
 
     algorithm: str
@@ -227,7 +222,7 @@ class Reproduction:
     data: Dataset
     comparison: Comparison
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ReproducedRow]:
         """Return all values, algorithm by algorithm."""
         rows = []
         for name in self.comparison.algorithms(self.data.name):
@@ -238,7 +233,7 @@ class Reproduction:
                 published = table.get(criterion)
                 measured = PaperValue(series.mean(criterion), series.std(criterion))
                 agrees = None if published is None else published.agrees(measured.mean)
-                rows.append(Row(title, criterion, published, measured, agrees))
+                rows.append(ReproducedRow(title, criterion, published, measured, agrees))
         return rows
 
     def claims(self) -> list[Claim]:

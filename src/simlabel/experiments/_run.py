@@ -215,14 +215,14 @@ class _Runner:
     ) -> None:
         self.data, self.jobs = data, jobs
         self.splits = protocol.splits(data)
-        base_rate = as_metrics(criteria_for(data.n_labels))
-        shown = [one for one in metrics or base_rate if one.k is None or one.k <= data.n_labels]
+        usual = as_metrics(criteria_for(data.n_labels))
+        shown = [one for one in metrics or usual if one.k is None or one.k <= data.n_labels]
         if not shown:
             names = ", ".join(one.name for one in metrics)
             raise ValueError(f"{data.name} has {data.n_labels} labels, too few for {names}.")
         self.shown = [one.name for one in shown]
         # the usual metrics are always measured and stored
-        self.criteria = list({one.name: one for one in (*base_rate, *shown)}.values())
+        self.criteria = list({one.name: one for one in (*usual, *shown)}.values())
         self.tasks = [(algorithm, split) for algorithm in algorithms for split in self.splits]
         self.paths: list[Path | None] = [None] * len(self.tasks)
         if folder is not None:

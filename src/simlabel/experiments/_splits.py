@@ -25,7 +25,7 @@ from simlabel._utils.validation import AnyArray, IntArray, check_groups, check_n
 from simlabel.datasets import TEST, TRAIN, Dataset
 from simlabel.labels import LabelSpace
 
-Pair = tuple[IntArray, IntArray]
+TrainAndTest = tuple[IntArray, IntArray]
 
 _ROUNDS = 5  # of moves between parts; the first one makes nearly all of them
 _UNIT = 1 << 20  # weights of labels are whole numbers of this fraction
@@ -45,7 +45,7 @@ class Split:
     number: int = 0
 
 
-def _numbered(pairs: Iterable[Pair]) -> list[Split]:
+def _numbered(pairs: Iterable[TrainAndTest]) -> list[Split]:
     return [Split(f"split-{number + 1}", *pair, number) for number, pair in enumerate(pairs)]
 
 
@@ -109,7 +109,7 @@ class KFolds(Protocol):
                 splits.append(Split(f"{prefix}fold-{number}", *pair, len(splits)))
         return splits
 
-    def _pairs(self, data: Dataset, seed: int) -> Iterable[Pair]:
+    def _pairs(self, data: Dataset, seed: int) -> Iterable[TrainAndTest]:
         if not self.stratified and self.groups is None:
             return KFold(self.folds, shuffle=True, random_state=seed).split(np.empty(data.n_rows))
         groups = check_groups(self.groups, data.n_rows)
@@ -258,7 +258,7 @@ class StratifiedFolds:
         self.n_splits = n_splits
         self.random_state = random_state
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[Pair]:
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[TrainAndTest]:
         """Yield training and test rows of each part; X is ignored."""
         Y = LabelSpace.learn(y)[1]
         groups = check_groups(groups, Y.shape[0])
@@ -273,7 +273,7 @@ class StratifiedFolds:
         return f"StratifiedFolds(n_splits={self.n_splits}, random_state={self.random_state})"
 
 
-def train_and_test(part: IntArray, n_parts: int) -> Iterator[Pair]:
+def train_and_test(part: IntArray, n_parts: int) -> Iterator[TrainAndTest]:
     """Yield training and test rows, with each part as the test part once."""
     for fold in range(n_parts):
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)

@@ -33,7 +33,7 @@ class Guarantee(BaseEstimator):
         The guaranteed share or probability, between 0 and 1.
     method : str
         How the guarantee is computed: "auto", or one of `methods`.
-    most : int, optional
+    max_labels : int, optional
         The largest useful set; larger sets, and those with all labels, become None.
     """
 
@@ -164,7 +164,7 @@ class Measured:
 
     Attributes
     ----------
-    promised, value : float
+    guaranteed, value : float
     error : float
         Standard error of the value.
     n : int

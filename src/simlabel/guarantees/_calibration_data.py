@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._utils.rows import content_order, is_lazy, is_remote, take_rows
-from simlabel._utils.text import format_names
+from simlabel._utils.text import format_names, join_names
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.guarantees._conformal import RidgeConformal, SumConformal, of_entries
@@ -40,7 +40,7 @@ class CalibrationData:
     model : Model
     chosen : tuple of str
         Descriptions of what was chosen on the model's own rows.
-    fresh : Fresh or None
+    held_out : HeldOutRows or None
         Rows to use instead of the model's own.
     """
 
@@ -121,10 +121,9 @@ class CalibrationData:
         if model.encoder is not None:
             learned.append("how the table is encoded")
         if learned:
-            named = learned[0] if len(learned) == 1 else f"{', '.join(learned[:-1])} and {learned[-1]}"
             caveats.append(
-                f"{named}: chosen on the rows that the guarantee is based on. Pass rows that the model has "
-                f"not seen, or choose on other rows."
+                f"{join_names(learned)}: chosen on the rows that the guarantee is based on. Pass rows that "
+                f"the model has not seen, or choose on other rows."
             )
         return tuple(caveats)
 
@@ -143,7 +142,7 @@ class HeldOutScores:
 
     Attributes
     ----------
-    left_out : array, (n_rows, n_labels)
+    loo_scores : array, (n_rows, n_labels)
         Scores of the held-out rows.
     """
 
@@ -201,14 +200,12 @@ def _split(scorer: Scorer) -> HeldOutScores:
     ranks = np.random.default_rng(scorer.stages.seed).permutation(n_units)
     held_out = ranks[references.units] < n_held_out
     rows = np.flatnonzero(held_out)
-    part = scorer.with_references(references.without(rows), np.flatnonzero(~held_out))
+    part = replace(scorer, sketch=None).resolved(references.without(rows))
     to_scores = attrgetter("labels") if scorer.stages.influence.learned else label_shares
     if groups is not None:
         chosen = one_of_each(groups, references.order, scorer.stages.seed)
         rows = chosen[held_out[chosen]]
-    return HeldOutScores(
-        replace(part, sketch=None), to_scores, take_rows(references.X, rows), references.Y[rows]
-    )
+    return HeldOutScores(part, to_scores, take_rows(references.X, rows), references.Y[rows])
 
 
 def one_of_each(groups: IntArray, order: IntArray, seed: int) -> IntArray:

@@ -41,6 +41,7 @@ alpha (n + 1): the bound holds for any n, and all rows are used for scoring and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,7 @@ class _FullConformal:
 
         Each row is scored with the query among the rows. Both arrays are (n_queries, n_labels).
         """
-        shape = n_rows(Q), self.Y.shape[1]
-        scores, weaker = np.empty(shape), np.zeros(shape, dtype=np.int64)
-        for part, block in self._blocks(Q):
-            scores[part] = self._compare(block, weaker[part])
-        return scores, weaker
+        return self._in_blocks(Q, self._compare, np.int64)
 
     def lost(self, Q: Rows, losses: FloatArray, *, whole: bool) -> tuple[FloatArray, FloatArray]:
         """Score queries, and sum for each label the losses of the rows if no higher scores were accepted.
@@ -99,19 +96,25 @@ class _FullConformal:
         -------
         scores, lost : arrays, (n_queries, n_labels)
         """
-        shape = n_rows(Q), self.Y.shape[1]
-        scores, lost = np.empty(shape), np.empty(shape)
-        for part, block in self._blocks(Q):
-            scores[part] = self._lose(block, losses, whole, lost[part])
-        return scores, lost
+        return self._in_blocks(Q, partial(self._lose, losses, whole), np.float64)
 
     def _compare(self, Q: Rows, weaker: IntArray) -> FloatArray:
         """Fill the counts of a block of queries, and return its scores."""
         raise NotImplementedError
 
-    def _lose(self, Q: Rows, losses: FloatArray, whole: bool, lost: FloatArray) -> FloatArray:
+    def _lose(self, losses: FloatArray, whole: bool, Q: Rows, lost: FloatArray) -> FloatArray:
         """Fill the losses of a block of queries, and return its scores."""
         raise NotImplementedError
+
+    def _in_blocks(
+        self, Q: Rows, fill: Callable[[Rows, Any], FloatArray], dtype: type
+    ) -> tuple[FloatArray, Any]:
+        """Return the scores of queries, and what `fill` adds for each query and label."""
+        scores = np.empty((n_rows(Q), self.Y.shape[1]))
+        filled: Any = np.zeros(scores.shape, dtype=dtype)
+        for part, block in self._blocks(Q):
+            scores[part] = fill(block, filled[part])
+        return scores, filled
 
     def _blocks(self, Q: Rows) -> Iterator[tuple[slice, Rows]]:
         Q = _in_double(Q)
@@ -164,7 +167,7 @@ class SumConformal(_FullConformal):
         self._on_cores(count_weaker_shares, (terms, shares, weaker), *self.row_arguments)
         return shares
 
-    def _lose(self, Q: Rows, losses: FloatArray, whole: bool, lost: FloatArray) -> FloatArray:
+    def _lose(self, losses: FloatArray, whole: bool, Q: Rows, lost: FloatArray) -> FloatArray:
         terms, shares = self._scored(Q)
         of_queries = terms, shares, np.argsort(shares, axis=1), lost
         self._on_cores(worst_shares, of_queries, *self.row_arguments, losses, whole)
@@ -217,7 +220,7 @@ class RidgeConformal(_FullConformal):
         self._on_cores(count_larger_residuals, (U, schur, present, weaker), *of_rows)
         return 1.0 - present
 
-    def _lose(self, Q: Rows, losses: FloatArray, whole: bool, lost: FloatArray) -> FloatArray:
+    def _lose(self, losses: FloatArray, whole: bool, Q: Rows, lost: FloatArray) -> FloatArray:
         U, schur, present, absent = self._solved(Q)
         scores = 1.0 - present
         of_queries = U, schur, scores, np.argsort(scores, axis=1), present, absent, lost

@@ -55,7 +55,7 @@ class Recall(Guarantee):
         all rows are used for scoring and for calibration. Exact for sums, and for ridge before scores are
         mixed. "split": 3 of 10 rows are held out, and the others score them and the queries; works for every
         model. "auto": full if it is possible.
-    most : int, optional
+    max_labels : int, optional
         The largest useful set; larger sets, and those with all labels, become None.
 
     Notes
@@ -111,7 +111,7 @@ class SetCoverage(Guarantee):
     method : {"auto", "full", "bonferroni", "split"}
         As in `Recall`. "bonferroni" is a conformal p-value for each label, which may miss a share of
         (1 - level) / n_labels of all rows: with many labels, sets are larger.
-    most : int, optional
+    max_labels : int, optional
         The largest useful set; larger sets, and those with all labels, become None.
 
     Examples
@@ -164,7 +164,7 @@ class LabelCoverage(Guarantee):
         "full": conformal p-values from all rows, with no rows held out; exact for sums, and for ridge before
         scores are mixed. "split": 3 of 10 rows are held out, and the others score them and the queries; works
         for every model. "auto": full if it is possible.
-    most : int, optional
+    max_labels : int, optional
         The largest useful set; larger sets, and those with all labels, become None.
 
     Examples
@@ -222,7 +222,7 @@ class Precision(Guarantee):
         The share, between 0 and 1.
     confidence : float
         The probability that the guarantee holds, between 0 and 1.
-    most : int, optional
+    max_labels : int, optional
         The largest useful set; larger sets become None.
 
     Notes
@@ -276,7 +276,7 @@ class Precision(Guarantee):
         )
 
     def trivial(self, inside: BoolArray) -> BoolArray:
-        """Return which sets are empty or larger than `most`, (n_queries,)."""
+        """Return which sets are empty or larger than `max_labels`, (n_queries,)."""
         sizes = inside.sum(axis=1)
         return (sizes == 0) | (sizes > (self.max_labels or inside.shape[1]))
 

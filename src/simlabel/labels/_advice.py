@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
@@ -30,18 +30,15 @@ def warn_about_labels(names: Sequence[object], Y: Indicator) -> None:
     n_rows = Y.shape[0]
     if n_rows >= _ENOUGH:
         counts = np.bincount(Y.indices, minlength=Y.shape[1])
-        never, always = np.flatnonzero(counts == 0), np.flatnonzero(counts == n_rows)
-        if len(never):
-            which, them = _labels(names, never)
+        for n, many, when, needed in ((0, "none", "not", "with"), (n_rows, "all", "always", "without")):
+            listed = [repr(names[k]) for k in np.flatnonzero(counts == n).tolist()]
+            if not listed:
+                continue
+            which, them = f"label {listed[0]} is", "it"
+            if len(listed) > 1:
+                which, them = f"labels {format_names(listed)} are", "them"
             warn_user(
-                f"{which} in none of the {n_rows:,} rows and will not be predicted: add rows with {them}, or "
-                f"drop {them}.",
-                DataWarning,
-            )
-        if len(always):
-            which, them = _labels(names, always)
-            warn_user(
-                f"{which} in all of the {n_rows:,} rows and will always be predicted: add rows without "
+                f"{which} in {many} of the {n_rows:,} rows and will {when} be predicted: add rows {needed} "
                 f"{them}, or drop {them}.",
                 DataWarning,
             )
@@ -76,14 +73,6 @@ def suspicious_name(name: object, names: Container[object] = ()) -> str:
     if len(words) > 1 and all(word in names for word in words):
         return "each of its words is a label"
     return f"{len(text):,} characters" if len(text) > _LONG else ""
-
-
-def _labels(names: Sequence[object], where: Iterable[int]) -> tuple[str, str]:
-    """Return the labels as the subject of a sentence, and the pronoun for them."""
-    listed = [repr(names[k]) for k in where]
-    if len(listed) == 1:
-        return f"label {listed[0]} is", "it"
-    return f"labels {format_names(listed)} are", "them"
 
 
 def detect_joined_names(names: Sequence[str]) -> tuple[str, str] | None:

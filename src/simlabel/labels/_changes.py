@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._utils.validation import IntArray
-from simlabel.labels._forms import Indicator
-from simlabel.labels._reading import name_array, sort_of
+from simlabel.labels._forms import Indicator, name_array, sort_of
 from simlabel.labels._space import LabelSpace
 from simlabel.labels._unknown import UnknownLabels, ones_at
 

@@ -1,17 +1,29 @@
-"""Recognize and validate the forms of y: arrays, sparse matrices, data frames and label sets."""
+"""Read y of any form: an indicator matrix, label names and unknown entries, with errors that name the row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
 
 from simlabel._utils.limits import limits
-from simlabel._utils.validation import AnyArray, BoolArray, check_sparse, is_missing
-from simlabel.labels._unknown import MaskedIndicator, PartialLabels
+from simlabel._utils.rows import joined
+from simlabel._utils.validation import (
+    AnyArray,
+    BoolArray,
+    check_sparse,
+    collect_lazy,
+    is_missing,
+    object_array,
+)
+from simlabel.labels._unknown import MaskedIndicator, PartialLabels, UnknownLabels, ones_at
 
 Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
 UnknownEntries = Any  # csr_array of the unknown entries; None if all are known
@@ -25,13 +37,6 @@ FRAMES: dict[str, tuple[str, type[np.generic]]] = {
     "polars, bool": ("polars", np.bool_),
 }
 _NO_CLASSES = {"M": "Dates", "m": "Durations", "c": "Complex data", "V": "Records", "S": "Bytes"}
-
-
-def frame_library(y: Any) -> str | None:
-    """Return the data frame library of y, or None."""
-    library = type(y).__module__.partition(".")[0]
-    is_frame = type(y).__name__ == "DataFrame" and library in ("pandas", "polars")
-    return library if is_frame else None
 
 
 def make_frame(form: str, Y: AnyArray, names: AnyArray, index: Any) -> Any:
@@ -75,33 +80,14 @@ def is_label_sets(y: Any) -> bool:
         return False
     if any(isinstance(row, set | frozenset | PartialLabels) for row in rows):
         return True
-    labels = [label for row in rows for label in row]
-    texts = [isinstance(label, str) for label in labels]
-    return any(texts) and all(
-        text or is_missing(label) for text, label in zip(texts, labels, strict=True)
-    )  # a missing name is reported later
-
-
-def check_names_known(names: Iterable[Any], rows: Iterable[Any]) -> None:
-    """Raise ValueError with the row if a label set contains a missing value."""
-    if not any(map(is_missing, names)):
-        return
-    row, name = next((i, name) for i, row in enumerate(rows) for name in named_in(row) if is_missing(name))
-    raise ValueError(
-        f"Input y contains NaN (first at row {row}: {name!r} in a label set), which is not a label. Remove "
-        f"it from the set; write a row with unknown labels as Partial(present, absent)."
-    )
+    others = [label for row in rows for label in row if not isinstance(label, str)]
+    # a missing name is reported later
+    return sum(map(len, rows)) > len(others) and all(map(is_missing, others))
 
 
 def named_in(row: Any) -> Iterable[Any]:
     """Return the labels that a row names as present or absent."""
     return chain(row.present, row.absent) if isinstance(row, PartialLabels) else row
-
-
-def set_type(rows: Iterable[Any]) -> type:
-    """Return the common type of the label sets, ignoring `PartialLabels` rows; set if there is none."""
-    kinds = {type(row) for row in rows} - {PartialLabels}
-    return kinds.pop() if len(kinds) == 1 else set
 
 
 def as_array(y: Any) -> AnyArray:
@@ -198,16 +184,11 @@ def check_indicator_dense(array: AnyArray, names: AnyArray | None) -> tuple[Indi
     The array may be memory-mapped, so it is read in blocks. NaN, None and pandas.NA mean unknown.
     """
     step = max(1, limits().block_entries // max(1, array.shape[1]))
-    parts = [
-        _check_indicator_block(array[first : first + step], names, first)
-        for first in range(0, max(1, array.shape[0]), step)
-    ]
-    Y, unknown = (_stacked([part[which] for part in parts]) for which in (0, 1))
-    return Y, unknown if unknown.nnz else None
-
-
-def _stacked(parts: list[Indicator]) -> Indicator:
-    return parts[0] if len(parts) == 1 else sp.csr_array(sp.vstack(parts, format="csr"))
+    starts = range(0, max(1, array.shape[0]), step)
+    parts = [_check_indicator_block(array[first : first + step], names, first) for first in starts]
+    present, missing = zip(*parts, strict=True)
+    unknown = joined(missing)
+    return joined(present), unknown if unknown.nnz else None
 
 
 def _check_indicator_block(
@@ -271,16 +252,141 @@ def check_masked(y: MaskedIndicator) -> tuple[Indicator, UnknownEntries]:
     if open_.nnz:
         row = int(np.flatnonzero(np.diff(open_.indptr))[0])
         raise ValueError(
-            f"Known: label {open_.indices[open_.indptr[row]]} is true in row {row} but not known there: "
-            f"mark every true entry as known."
+            f"MaskedIndicator: label {open_.indices[open_.indptr[row]]} is true in row {row} but not known "
+            f"there: mark every true entry as known."
         )
-    return Y, complement(known)
-
-
-def complement(known: Indicator) -> UnknownEntries:
-    """Return ones at the zero entries; None if there are no zero entries."""
     n, n_labels = known.shape
     if known.nnz == n * n_labels:
-        return None
+        return Y, None
     step = max(1, limits().block_entries // max(1, n_labels))
-    return _stacked([_from_dense(known[at : at + step].toarray() == 0) for at in range(0, max(1, n), step)])
+    parts = [_from_dense(known[at : at + step].toarray() == 0) for at in range(0, max(1, n), step)]
+    return Y, joined(parts)
+
+
+def names_of(rows: Sequence[Any]) -> AnyArray:
+    """Return the sorted labels of label sets."""
+    names: dict[Hashable, None] = {}
+    for i, row in enumerate(rows):
+        try:
+            names |= dict.fromkeys(named_in(row))
+        except TypeError:
+            raise ValueError(
+                f"y must hold sets of labels, which are numbers, strings or other hashable names; row {i} is "
+                f"{row!r}."
+            ) from None
+    if any(map(is_missing, names)):
+        named = ((i, name) for i, row in enumerate(rows) for name in named_in(row))
+        row, name = next((i, name) for i, name in named if is_missing(name))
+        raise ValueError(
+            f"Input y contains NaN (first at row {row}: {name!r} in a label set), which is not a label. "
+            f"Remove it from the set; write a row with unknown labels as PartialLabels(present, absent)."
+        )
+    return sorted_names(names)
+
+
+def sorted_names(labels: Iterable[Hashable]) -> AnyArray:
+    """Return the distinct labels, sorted if they are comparable."""
+    seen = list(dict.fromkeys(labels))
+    with contextlib.suppress(TypeError):  # names that cannot be compared keep their order
+        seen = sorted(seen)  # type: ignore[type-var]
+    return name_array(seen)
+
+
+def name_array(names: Iterable[Hashable]) -> AnyArray:
+    """Return names of any type as an object array."""
+    return object_array(list(names))
+
+
+def sort_of(classes: AnyArray) -> str:
+    """Return the kind of the names; only names of one kind can be sorted together."""
+    return {"U": "text", "S": "bytes", "O": "objects"}.get(classes.dtype.kind, "numbers")
+
+
+Kind = Literal["single", "array", "sparse", "frame", "sets"]
+
+
+class ParsedLabels(NamedTuple):
+    """Labels found in y; the first three fields are those of `LabelSpace`."""
+
+    kind: Kind
+    classes: AnyArray
+    container: Any
+    Y: Indicator
+    unknown: UnknownLabels | None
+
+
+def parse_y(y: Any) -> ParsedLabels:
+    """Read y of any form; raise ValueError with the position of invalid values."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    y = plain_lists(collect_lazy(y))
+    if isinstance(y, MaskedIndicator):
+        Y, entries = check_masked(y)
+        form = (type(y.true), y.true.dtype)
+        return ParsedLabels("sparse", np.arange(Y.shape[1]), form, Y, _closed(entries))
+    if sp.issparse(y):
+        Y = check_indicator_sparse(y)
+        return ParsedLabels("sparse", np.arange(Y.shape[1]), (type(y), y.dtype), Y, None)
+    library = type(y).__module__.partition(".")[0]
+    if type(y).__name__ == "DataFrame" and library in ("pandas", "polars"):
+        names, array = name_array(y.columns), y.to_numpy()
+        Y, entries = check_indicator_dense(array, names)
+        frame = f"{library}, bool" if _is_bool(array) else library
+        return ParsedLabels("frame", names, frame, Y, _closed(entries))
+    if is_label_sets(y):
+        rows = list(y)
+        names, kinds = names_of(rows), {type(row) for row in rows} - {PartialLabels}
+        container = kinds.pop() if len(kinds) == 1 else set
+        return ParsedLabels("sets", names, container, *encoded_sets(names, rows))
+    array = as_array(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; it is read as one class per row. "
+            "For one label, present or absent, pass a one-column DataFrame, a sparse matrix or sets.",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        array = array[:, 0]
+    if array.ndim == 1:
+        check_classification_targets(array)
+        classes, columns = np.unique(array, return_inverse=True)
+        Y = ones_at(np.arange(len(array)), columns, (len(array), len(classes)))
+        return ParsedLabels("single", classes, None, Y, None)
+    Y, entries = check_indicator_dense(array, None)
+    dtype = y.dtype if np.ma.isMaskedArray(y) else array.dtype
+    return ParsedLabels("array", np.arange(array.shape[1]), dtype, Y, _closed(entries))
+
+
+def encoded_sets(classes: AnyArray, rows: Sequence[Any]) -> tuple[Indicator, UnknownLabels | None]:
+    """Encode label sets as an indicator of `classes`, with the unknown entries."""
+    Y = _places_of(classes, [row.present if isinstance(row, PartialLabels) else row for row in rows])
+    open_rows = np.array([isinstance(row, PartialLabels) for row in rows], dtype=bool)
+    if not open_rows.any():
+        return Y, None
+    absent = _places_of(classes, [row.absent if isinstance(row, PartialLabels) else () for row in rows])
+    some = np.flatnonzero(open_rows)
+    at, columns = np.nonzero((Y + absent)[some].toarray() == 0)
+    return Y, UnknownLabels(ones_at(some[at], columns, Y.shape), open_rows)
+
+
+def _places_of(classes: AnyArray, rows: Sequence[Any]) -> Indicator:
+    """Return the indicator of the labels in each row."""
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    sets = [row if isinstance(row, set | frozenset) else set(row) for row in rows]
+    row_of = np.repeat(np.arange(len(sets)), [len(row) for row in sets])
+    labels = chain.from_iterable(sets)
+    column_of = np.fromiter((position[label] for label in labels), np.int64, len(row_of))
+    return ones_at(row_of, column_of, (len(sets), len(classes)))
+
+
+def _closed(entries: UnknownEntries) -> UnknownLabels | None:
+    """Return unknown entries of a matrix, in which labels added later are absent."""
+    return None if entries is None else UnknownLabels(entries, np.zeros(entries.shape[0], dtype=bool))
+
+
+def _is_bool(array: AnyArray) -> bool:
+    """Whether the known entries are booleans."""
+    if array.dtype != object:
+        return array.dtype == bool
+    known = [value for value in array.ravel() if not is_missing(value)]
+    return 0 < len(known) < array.size and all(isinstance(value, bool | np.bool_) for value in known)

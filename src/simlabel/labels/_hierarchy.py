@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.validation import AnyArray, FloatArray
+from simlabel._utils.validation import AnyArray
 from simlabel.labels._unknown import UnknownLabels
 
 
@@ -137,21 +137,3 @@ def still_unknown(A: sp.csr_array, Y: sp.csr_array, unknown: UnknownLabels) -> U
     entries = sp.csr_array((ones, (rows[open_], columns[open_])), shape=Y.shape)
     entries.sort_indices()
     return UnknownLabels(entries, unknown.open_rows)
-
-
-def enforce_hierarchy(A: sp.csr_array, scores: FloatArray) -> FloatArray:
-    """Raise each label's score to the largest of its descendants, (n_rows, n_labels)."""
-    below = sp.csc_array(A)
-    out = scores.copy()
-    for j in np.flatnonzero(np.diff(below.indptr) > 1).tolist():
-        out[:, j] = scores[:, below.indices[below.indptr[j] : below.indptr[j + 1]]].max(axis=1)
-    return out
-
-
-def completed(A: sp.csr_array, Y: sp.csr_array, ranking: FloatArray) -> sp.csr_array:
-    """Add ancestors to predicted sets; each row is sorted by score, ancestors before descendants."""
-    Y = closed(A, Y)
-    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-    strength = enforce_hierarchy(A, ranking)[rows, Y.indices]
-    order = np.lexsort((np.diff(A.indptr)[Y.indices], -strength, rows))
-    return sp.csr_array((Y.data, Y.indices[order], Y.indptr), shape=Y.shape)

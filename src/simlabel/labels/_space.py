@@ -11,17 +11,19 @@ import scipy.sparse as sp
 
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import AnyArray, BoolArray, FloatArray, IntArray
-from simlabel.labels._forms import ROW_TYPES, Indicator, make_frame
-from simlabel.labels._hierarchy import Hierarchy, closed, completed, enforce_hierarchy, still_unknown
-from simlabel.labels._reading import (
+from simlabel.labels._forms import (
+    ROW_TYPES,
+    Indicator,
     Kind,
     encoded_sets,
+    make_frame,
     name_array,
     names_of,
     parse_y,
     sort_of,
     sorted_names,
 )
+from simlabel.labels._hierarchy import Hierarchy, closed, still_unknown
 from simlabel.labels._unknown import UnknownLabels
 
 
@@ -234,15 +236,26 @@ class LabelSpace:
 
     def enforce_hierarchy(self, scores: FloatArray) -> FloatArray:
         """Raise each label's score to the largest of its descendants, (n_rows, n_labels)."""
-        return scores if self.hierarchy is None else enforce_hierarchy(self.closure, scores)
+        if self.hierarchy is None:
+            return scores
+        below, out = sp.csc_array(self.closure), scores.copy()
+        for j in np.flatnonzero(np.diff(below.indptr) > 1).tolist():
+            out[:, j] = scores[:, below.indices[below.indptr[j] : below.indptr[j + 1]]].max(axis=1)
+        return out
 
     def closed(self, inside: BoolArray) -> BoolArray:
         """Add ancestors to dense label sets, (n_rows, n_labels)."""
         return inside if self.hierarchy is None else (inside.astype(np.int8) @ self.closure) > 0
 
     def completed(self, Y: Indicator, ranking: FloatArray) -> Indicator:
-        """Add ancestors to predicted sets; each row is sorted by score."""
-        return Y if self.hierarchy is None else completed(self.closure, Y, ranking)
+        """Add ancestors to predicted sets; each row is sorted by score, ancestors before descendants."""
+        if self.hierarchy is None:
+            return Y
+        Y = closed(self.closure, Y)
+        rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+        strength = self.enforce_hierarchy(ranking)[rows, Y.indices]
+        order = np.lexsort((np.diff(self.closure.indptr)[Y.indices], -strength, rows))
+        return sp.csr_array((Y.data, Y.indices[order], Y.indptr), shape=Y.shape)
 
     def decode(self, Y: Indicator, index: Any = None) -> Any:
         """Convert predictions to the form of y that fit was given.

@@ -37,7 +37,7 @@ class PartialLabels:
         self.present, self.absent = _names(present, "present"), _names(absent, "absent")
         both = self.present & self.absent
         if both:
-            raise ValueError(f"Partial: {next(iter(both))!r} is both present and absent: list it once.")
+            raise ValueError(f"PartialLabels: {next(iter(both))!r} is both present and absent: list it once.")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PartialLabels) and (self.present, self.absent) == (
@@ -49,16 +49,18 @@ class PartialLabels:
         return hash((self.present, self.absent))
 
     def __repr__(self) -> str:
-        return f"Partial({set(self.present) or '()'}, absent={set(self.absent) or '()'})"
+        return f"PartialLabels({set(self.present) or '()'}, absent={set(self.absent) or '()'})"
 
 
 def _names(labels: Any, which: str) -> frozenset[Hashable]:
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
-        raise TypeError(f"Partial: {which} must be a set of labels, got {labels!r}; write {{{labels!r}}}.")
+        raise TypeError(
+            f"PartialLabels: {which} must be a set of labels, got {labels!r}; write {{{labels!r}}}."
+        )
     try:
         return frozenset(labels)
     except TypeError:
-        raise TypeError(f"Partial: {which} holds an unhashable value: {labels!r}.") from None
+        raise TypeError(f"PartialLabels: {which} holds an unhashable value: {labels!r}.") from None
 
 
 class MaskedIndicator:
@@ -82,11 +84,11 @@ class MaskedIndicator:
     def __init__(self, true: Any, known: Any) -> None:
         if not (sp.issparse(true) and sp.issparse(known)):
             raise TypeError(
-                f"Known takes two sparse matrices, got {type(true).__name__} and {type(known).__name__}. "
-                f"In a dense array unknown entries are NaN, or masked."
+                f"MaskedIndicator takes two sparse matrices, got {type(true).__name__} and "
+                f"{type(known).__name__}. In a dense array unknown entries are NaN, or masked."
             )
         if true.shape != known.shape:
-            raise ValueError(f"Known: true has shape {true.shape}, but known has {known.shape}.")
+            raise ValueError(f"MaskedIndicator: true has shape {true.shape}, but known has {known.shape}.")
         self.true, self.known = true, known
 
     @property

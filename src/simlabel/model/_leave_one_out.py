@@ -15,9 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import is_remote
+from simlabel._utils.rows import is_remote, n_copies
 from simlabel._utils.validation import FloatArray
 from simlabel.labels import LabelSpace, UnknownLabels
 from simlabel.model._model import Model
@@ -63,9 +62,9 @@ def training_blocks(
 def _loo_scores(
     scorer: Scorer, part: slice, rescaled: Rescaling, sums: FloatArray | None = None
 ) -> ScoreBlock:
-    solved, references = scorer.solved, scorer.references
-    if solved.loo_scores is not None:
-        return scorer.block(solved.loo_scores[part])
+    references = scorer.references
+    if scorer.loo_scores is not None:
+        return scorer.block(scorer.loo_scores[part])
     rows = np.arange(part.start, part.stop)
     own = exclude_self(rows, references)
     if sums is not None:
@@ -74,7 +73,7 @@ def _loo_scores(
         scores = scorer.score(references.X, own, rows, symmetric=True)  # each pair is computed once
     else:
         scores = scorer.score(references.X[part], own, rows)
-    if solved.scale is None:
+    if scorer.solved.scale is None:
         return scores
     labels = rescaled(scores.labels, rows)
     return replace(scores, labels=labels, ranking=labels)
@@ -148,8 +147,8 @@ def uncalibrated_reason(scorer: Scorer) -> str | None:
     """Return why calibration="auto" leaves probabilities as shares of the similarity; None if it does not."""
     references, limit = scorer.references, limits()
     n, n_labels = n_copies(references.weights), references.n_labels  # a weight means repetition here too
-    if scorer.solved.loo_scores is not None:
-        return None  # leave-one-out scores are known
+    if scorer.stages.influence.learned:
+        return None  # leave-one-out scores are known in closed form
     if n < limit.min_calibrated:
         return f"{n} labeled rows are fewer than {limit.min_calibrated}"
     if isinstance(scorer.stages.engine, Sampled):
@@ -190,7 +189,7 @@ def relabeled(model: Model, space: LabelSpace, Y: sp.csr_array, unknown: Unknown
             "with the changed labels."
         )
     space, Y, unknown = space.nested(Y, unknown)
-    scorer = model.scorer.with_labels(model.scorer.references.with_labels(Y, unknown))
+    scorer = model.scorer.resolved(model.scorer.references.with_labels(Y, unknown))
     requested = None if model.calibration is None else clone(model.calibration)
     rule, calibration = fit_rule_and_calibration(
         clone(model.rule), requested, scorer, single=space.kind == "single"

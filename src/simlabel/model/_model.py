@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.advice import warn_user
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import evenly_spaced_rows, n_rows, take_rows, transformed
+from simlabel._utils.rows import evenly_spaced_rows, joined, n_rows, take_rows, transformed
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import AnyArray, BoolArray, FloatArray, IntArray, Rows
 from simlabel.labels import LabelSpace
@@ -154,11 +154,6 @@ class Model:
         leaf, *more = similarity.right.leaves()
         return leaf if isinstance(leaf.similarity, RBF) and len(leaf.views) == 1 and not more else None
 
-    def score_chunks(self, X: Rows) -> Iterator[tuple[slice, ScoreBlock]]:
-        """Yield scores of checked queries, chunk by chunk."""
-        for part in self.scorer.chunks(X):
-            yield part, self.scorer.score(self.normalized(X[part]))
-
     def normalized(self, X: Rows) -> Rows:
         """Return checked queries in the form that the similarity compares."""
         if self.encoder is not None:
@@ -186,7 +181,7 @@ class Model:
             weights[part, : scores.labels.shape[1]], probabilities[part] = scores.labels, probable
             n_clipped += self._n_cut(scores)
         warning = self._share_warning(n_clipped / probabilities.size) if n_clipped else ""
-        return Outputs(_stacked(sets), weights, probabilities, forced, warning, names)
+        return Outputs(joined(sets), weights, probabilities, forced, warning, names)
 
     def _fills_up(self, sets: sp.csr_array, probabilities: FloatArray) -> BoolArray:
         """Return whether a rule that counts gives its smallest set, with labels less likely than not."""
@@ -196,11 +191,8 @@ class Model:
 
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Return predicted sets, (n_queries, n_labels), each row's entries strongest first."""
-        return _stacked([self.choose(scores) for _, scores in self.score_chunks(X)])
-
-    def set_sizes(self, X: Rows) -> IntArray:
-        """Return the number of labels of each query, (n_queries,)."""
-        return np.diff(self.label_sets(X).indptr).astype(np.int64)
+        parts = self.scorer.chunks(X)
+        return joined([self.choose(self.scorer.score(self.normalized(X[part]))) for part in parts])
 
     def label_weights(self, X: Rows) -> FloatArray:
         """Return f_k(x), (n_queries, n_labels)."""
@@ -221,7 +213,8 @@ class Model:
     def probabilities(self, X: Rows) -> FloatArray:
         """Return calibrated probabilities, or shares of the similarity, (n_queries, n_labels)."""
         probabilities, n_clipped = np.empty((n_rows(X), len(self.labels.classes))), 0
-        for part, scores in self.score_chunks(X):
+        for part in self.scorer.chunks(X):
+            scores = self.scorer.score(self.normalized(X[part]))
             probabilities[part] = self.to_probabilities(scores)
             n_clipped += self._n_cut(scores)
         if n_clipped:
@@ -300,10 +293,6 @@ def _learned_parts(model: Model) -> list[Any]:
     scorer = model.scorer
     solution = scorer.solution if scorer.stages.influence.learned else None
     return [model.rule, model.calibration, scorer.sketch, solution]
-
-
-def _stacked(sets: list[sp.csr_array]) -> sp.csr_array:
-    return sp.vstack(sets, format="csr") if len(sets) > 1 else sets[0]
 
 
 def _same_sets(fewer: sp.csr_array, more: sp.csr_array) -> BoolArray:

@@ -16,7 +16,7 @@ from simlabel.model._model import Model
 from simlabel.sums import Job, Prepared, ReduceCall, prepare, reducer_for
 
 _EDGE = 1e-4  # probabilities are at least this far from 0 and 1
-_MOVED = 0.05  # if a probability moves more, its label is chosen from 0.5 on, whatever the model's rule
+_MOVED = 0.05  # if a probability changes more, its label is chosen from 0.5 on, independent of the label rule
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ class PendingRows:
         The model whose outputs are changed; no other model can be used.
     X : rows, (n_pending, n_features)
         Normalized.
-    off : array, (n_pending, n_labels)
+    residuals : array, (n_pending, n_labels)
         Residuals, NaN where the label is unknown; columns are the labels of the model.
     new : list of frozenset
         Labels of each row that are new to the model.
-    alike : array, (n_pending, n_pending)
+    similarities : array, (n_pending, n_pending)
         Absolute similarities of the rows to each other.
     """
 
     model: Model
     X: Rows
-    off: FloatArray
+    residuals: FloatArray
     new: Sequence[frozenset[Any]]
-    alike: FloatArray
+    similarities: FloatArray
 
     @classmethod
     def taken(cls, model: Model, X: Rows, y: Any) -> PendingRows:
@@ -56,10 +56,10 @@ class PendingRows:
         stages = model.scorer.stages
         if not stages.influence.learned or not hasattr(stages.influence, "penalty"):
             raise ValueError(
-                "Notes are for learned influence; without it, partial_fit adds rows at once: use that."
+                "Pending rows need learned influence; without it, partial_fit adds rows at once: use that."
             )
         if model.labels.kind == "single" or model.labels.hierarchy is not None:
-            raise ValueError("Notes are for label sets without a hierarchy: use partial_fit.")
+            raise ValueError("Pending rows are for label sets without a hierarchy: use partial_fit.")
         labels, Y, unknown = model.labels.read(y)
         check_same_length(n_rows(X), Y, "y")
         space = model.labels.union(labels)
@@ -73,17 +73,21 @@ class PendingRows:
         new_names = [frozenset(space.classes[new[row == 1]].tolist()) for row in truth[:, new]]
         Q = model.normalized(X)
         scores = [model.to_probabilities(model.scorer.score(Q[part])) for part in model.scorer.chunks(Q)]
-        alike = abs(stages.similarities(Q, prepare(Q, [stages.similarity], keep_views=True)))
-        return cls(model, Q, truth[:, known] - np.concatenate(scores), new_names, alike)
+        similar = abs(stages.similarities(Q, prepare(Q, [stages.similarity], keep_views=True)))
+        return cls(model, Q, truth[:, known] - np.concatenate(scores), new_names, similar)
 
     def __len__(self) -> int:
-        return len(self.off)
+        return len(self.residuals)
 
     def part(self, rows: IntArray) -> PendingRows:
         """Return some of the pending rows."""
         new = [self.new[row] for row in rows]
         return replace(
-            self, X=take_rows(self.X, rows), off=self.off[rows], new=new, alike=self.alike[np.ix_(rows, rows)]
+            self,
+            X=take_rows(self.X, rows),
+            residuals=self.residuals[rows],
+            new=new,
+            similarities=self.similarities[np.ix_(rows, rows)],
         )
 
     def __add__(self, other: PendingRows) -> PendingRows:
@@ -94,16 +98,17 @@ class PendingRows:
         return replace(
             self,
             X=joined([self.X, other.X]),
-            off=np.vstack([self.off, other.off]),
+            residuals=np.vstack([self.residuals, other.residuals]),
             new=[*self.new, *other.new],
-            alike=np.block([[self.alike, across.T], [across, other.alike]]),
+            similarities=np.block([[self.similarities, across.T], [across, other.similarities]]),
         )
 
     def check(self, model: Model) -> None:
         """Raise ValueError if the rows belong to another model."""
         if model is not self.model:
             raise ValueError(
-                "These notes are on another model, or on an earlier state of this one: call noted again."
+                "These pending rows belong to another model, or to an earlier state of this one: call "
+                "pending_rows again."
             )
 
     @cached_property
@@ -118,10 +123,10 @@ class PendingRows:
     def prepared_sums(self) -> tuple[Prepared, Job]:
         """The precomputed rows, and the sum of the changes that they make."""
         stages = self.model.scorer.stages
-        new = self.names[self.off.shape[1] :].tolist()
+        new = self.names[self.residuals.shape[1] :].tolist()
         has = [[1.0 if name in each else np.nan for name in new] for each in self.new]
-        off = np.hstack([self.off, np.reshape(has, (len(self), len(new)))])
-        V = np.nan_to_num(off) / (stages.influence.penalty + self.alike @ ~np.isnan(off))
+        residuals = np.hstack([self.residuals, np.reshape(has, (len(self), len(new)))])
+        V = np.nan_to_num(residuals) / (stages.influence.penalty + self.similarities @ ~np.isnan(residuals))
         prepared = prepare(self.X, [stages.similarity], keep_views=True)
         return prepared, Job(stages.similarity, None, reducer_for(None, V))
 

@@ -15,7 +15,7 @@ from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.labels import refuse_unknown
 from simlabel.model.sketches import FeatureSums, FittedSketch, cheaper_alternatives
-from simlabel.ridge import KnownSums, Problem, RemainingRows, Solved, Stages, never_negative
+from simlabel.ridge import Change, KnownSums, Problem, RemainingRows, Solved, Stages, never_negative
 from simlabel.rules import ScoreBlock
 from simlabel.sums import (
     Auto,
@@ -83,7 +83,12 @@ class Scorer:
     @property
     def V(self) -> Influences:
         """Influence of the used references."""
-        return self.solved.V
+        return self.solved.influence
+
+    @cached_property
+    def loo_scores(self) -> FloatArray | None:
+        """Leave-one-out scores of all references in closed form; None if they are computed by masking."""
+        return self.stages.influence.loo_scores(self.solved, self.problem)
 
     @cached_property
     def multiplicity(self) -> FloatArray:
@@ -253,26 +258,29 @@ class Scorer:
         assert self.known is not None
         return self.known.factors(self._reduced(self.stages.engine, Q, self.job))
 
-    def with_references(self, references: References, kept: RemainingRows) -> Scorer:
+    def with_references(self, references: References, kept: RemainingRows, places: IntArray) -> Scorer:
         """Return the scorer for other references; every resolved value is held.
 
-        `kept` are the positions of the former references that come first; new ones follow.
+        `kept` are the positions of the former references that come first; new ones follow. `places` are the
+        positions of the former labels.
         """
         if self.sketch is not None:
             refuse_unknown(references.completed.knowledge, "a sketch is of label sets that are all known")
-        before, after = self.references, self._with(references, kept)
+        solved = self.stages.influence.updated(
+            self.solved, Change(self.problem, kept, places), Problem(self.stages, references)
+        )
+        before, after = self.references, self._with(references, solved)
         same = references.is_complete == before.is_complete
         if same and np.array_equal(references.sizes, before.sizes):  # the same columns, if as many
             self.stages.engine.carry(self.prepared, self.job, after.prepared, after.job)
         return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
 
-    def with_labels(self, references: References) -> Scorer:
-        """Return the scorer for the same rows with other label sets; every resolved value is held."""
-        after = self._with(references, range(references.n_rows))
+    def resolved(self, references: References) -> Scorer:
+        """Return the scorer for other references or label sets, solved for without the former ones."""
+        after = self._with(references, Problem(self.stages, references).solve())
         return after if self.sketch is None else replace(after, sketch=self._rebuilt_sketch(after))
 
-    def _with(self, references: References, kept: RemainingRows) -> Scorer:
-        solved = self.stages.influence.updated(self.solved, Problem(self.stages, references), kept)
+    def _with(self, references: References, solved: Solved) -> Scorer:
         after = replace(self, references=references, solution=solved)
         return replace(after, prepared_references=after._prepared(known=self.prepared))
 

@@ -283,7 +283,7 @@ def _with_references(model: Model, space: LabelSpace, references: References, ke
         label_frequency = np.full(n_labels, np.median(scorer.stages.label_frequency))
         label_frequency[places] = scorer.stages.label_frequency
         scorer = replace(scorer, stages=replace(scorer.stages, label_frequency=label_frequency))
-    scorer = scorer.with_references(references, kept)
+    scorer = scorer.with_references(references, kept, places)
     rule = model.rule.adapted(scorer.set_sizes, places, n_labels)
     return replace(model, labels=space, calibration=calibration, scorer=scorer, rule=rule)
 

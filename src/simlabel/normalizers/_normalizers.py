@@ -37,7 +37,7 @@ class Normalizer(TransformerMixin, BaseEstimator):
     fitted_state: ClassVar[tuple[str, ...]] = ()
 
     def keeps_nonnegative(self, rows: bool) -> bool:
-        """Return whether the output is >= 0; `rows` says whether the input is."""
+        """Return whether the output is >= 0; `rows` states whether the input is."""
         return self.nonnegative_output
 
     def check(self) -> None:
@@ -272,7 +272,7 @@ def _curve(column: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 class Relevance(Normalizer):
-    """Weight columns by their relevance to the labels: columns that tell nothing about them count less.
+    """Weight columns by their relevance to the labels: uninformative columns count less.
 
     The values of a column divide the rows into five parts (a sparse column: rows with and without an entry).
     The share of a label's variance between the parts is the correlation ratio. Its mean over the labels, less

@@ -192,7 +192,9 @@ def units_message(X: Rows, normalizer: Normalizer | None, names: object = None) 
         return None
     if normalizer is not None and normalizer.learns:
         return None
-    some = X[evenly_spaced_rows(content_order(X), limits().compared_rows)].astype(np.float64)
+    most = limits().compared_rows
+    some = X if len(X) <= most else X[evenly_spaced_rows(content_order(X), most)]
+    some = some.astype(np.float64, copy=False)
     spread = some.var(axis=0)
     varying = np.count_nonzero(spread)
     if varying < 3:

@@ -8,6 +8,7 @@ from simlabel.ridge._closed_form import (
     ridge_solution,
 )
 from simlabel.ridge._influence import (
+    Change,
     Influence,
     LabelMean,
     Problem,
@@ -20,7 +21,7 @@ from simlabel.ridge._influence import (
 )
 from simlabel.ridge._leave_one_out import RidgeSolution, closed_form_loo_scores, is_vocabulary
 from simlabel.ridge._linear import LinearRidge, fits_in_matrix, linear_form
-from simlabel.ridge._log_odds import logistic, logistic_lines, mixed
+from simlabel.ridge._log_odds import Mixing, learn_mixing, logistic, logistic_lines
 from simlabel.ridge._ridge import PENALTIES, RetuneWarning, Ridge, ridge_targets, similarity_matrix
 from simlabel.ridge._unknown_labels import (
     KnownSums,
@@ -43,6 +44,7 @@ __all__ = [
     "LabelMean",
     "Ridge",
     "Influence",
+    "Change",
     "RemainingRows",
     "RetuneWarning",
     "Problem",
@@ -58,7 +60,8 @@ __all__ = [
     "linear_form",
     "logistic",
     "logistic_lines",
-    "mixed",
+    "Mixing",
+    "learn_mixing",
     "is_vocabulary",
     "ridge_targets",
     "knowledge",

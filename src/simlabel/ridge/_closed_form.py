@@ -123,37 +123,6 @@ def cholesky_factor(S: FloatArray, ridge: FloatArray, dtype: Any = np.float64) -
     return np.asarray(A)
 
 
-def extend_inverse(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
-    """Return the inverse of [[M, B], [B.T, C]], given the inverse A of M.
-
-    Examples
-    --------
-    >>> M = np.array([[2.0, 1.0], [1.0, 3.0]])
-    >>> np.allclose(extend_inverse(np.array([[0.5]]), M[:1, 1:], M[1:, 1:]), np.linalg.inv(M))
-    True
-    """
-    AB = A @ B
-    Z = positive_definite_inverse(C - B.T @ AB, np.zeros(len(C)))
-    corner = AB @ Z
-    return np.block([[A + corner @ AB.T, -corner], [-corner.T, Z]])
-
-
-def shrink_inverse(A: FloatArray, rows: IntArray) -> FloatArray:
-    """Return the inverse of M[rows, rows], given the inverse A of M.
-
-    Examples
-    --------
-    >>> M = np.array([[2.0, 1.0], [1.0, 3.0]])
-    >>> np.allclose(shrink_inverse(np.linalg.inv(M), np.array([1])), [[1 / 3]])
-    True
-    """
-    removed = np.setdiff1d(np.arange(len(A)), rows)
-    if not len(removed):
-        return A
-    across = A[np.ix_(rows, removed)]
-    return A[np.ix_(rows, rows)] - across @ np.linalg.solve(A[np.ix_(removed, removed)], across.T)
-
-
 def loo_scores_by_penalty(
     S: FloatArray,
     targets: FloatArray,

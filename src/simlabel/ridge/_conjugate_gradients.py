@@ -56,7 +56,7 @@ class SimilarityProducts:
             merged = merge_equal_columns(Z)
             alone = unshared_column_squares(Z, merged)
             self.own = alone if own is None else own + alone
-            shared = sp.csr_array(Z[:, merged.kept] * np.sqrt(merged.copies))
+            shared = sp.csr_array(Z[:, merged.representatives] * np.sqrt(merged.copies))
             Z = shared if shared.shape[1] else sp.csr_array((Z.shape[0], 1))
         self.shape, self.rows, self.columns = Z.shape, Z, sp.csr_array(Z.T) if sp.issparse(Z) else Z.T
 
@@ -206,8 +206,6 @@ class RidgeSystem:
 
     #: class that takes the steps; all columns have one matrix, and so share their directions
     search: ClassVar[type[ConjugateGradients]] = BlockConjugateGradients
-    #: whether starting from a nearby solution saves more than it costs
-    begins_near: ClassVar[bool] = True
 
     def __init__(self, products: SimilarityProducts, weights: FloatArray, penalty: float) -> None:
         self.products, self.penalty = products, penalty
@@ -223,50 +221,13 @@ class RidgeSystem:
         scale = scale.astype(x.dtype, copy=False)
         return scale * self.products(scale * x) + x.dtype.type(self.penalty) * x
 
-    def near(self, x: FloatArray, product: FloatArray, inner: FloatArray) -> FloatArray:
-        """Return the combinations of columns x, which are close to the solutions, that are closest.
-
-        Parameters
-        ----------
-        product : array, (n_rows, n_columns)
-            `times` of x.
-        inner : array, (n_columns, n_columns)
-            x' B, for right-hand sides B.
-        """
-        values, vectors = np.linalg.eigh((x.T @ product + product.T @ x) / 2)
-        there = values > _ALIKE["d"] * max(1, len(values)) * values[-1]
-        vectors = vectors[:, there]
-        return np.asarray(x @ (vectors @ ((vectors.T @ inner) / values[there][:, None])))
-
-    def compress_columns(
-        self, R: FloatArray, goal: FloatArray
-    ) -> tuple[FloatArray, FloatArray | None, FloatArray]:
-        """Write columns of unit length as combinations of fewer columns; return these, factors and goals.
-
-        If a few rows have changed, the residuals of all labels lie in as few directions. The error of the
-        combinations is a tenth of the goal.
-        """
-        least = float(goal.min())
-        values, vectors = np.linalg.eigh(R.T @ R)
-        needed = np.cumsum(np.maximum(values, 0.0)) > (0.1 * least) ** 2
-        n = int(needed.sum())
-        if not 0 < 2 * n <= R.shape[1]:
-            return R, None, goal
-        vectors, roots = vectors[:, needed], np.sqrt(values[needed])
-        return R @ (vectors / roots), roots[:, None] * vectors.T, 0.9 * least / (np.sqrt(n) * roots)
-
     def solve(
-        self,
-        B: FloatArray,
-        tolerance: float,
-        start: FloatArray | None = None,
-        stopped: Stopped = lambda: False,
+        self, B: FloatArray, tolerance: float, stopped: Stopped = lambda: False
     ) -> tuple[FloatArray, float]:
         """Solve for columns B; return the solutions and the largest relative residual."""
         lengths = _lengths(B)
         lengths[lengths == 0] = 1.0
-        x = np.zeros_like(B) if start is None else start
-        rest: FloatArray = B.copy() if start is None else B - self.times(x, np.arange(B.shape[1]))
+        x, rest = np.zeros_like(B), B.copy()
         kind: Any
         for kind in (np.float32, np.float64):
             search = self.search(self)
@@ -277,9 +238,8 @@ class RidgeSystem:
                     break
                 unit, goal = rest[:, active] / left[active], 0.5 * tolerance * lengths[active] / left[active]
                 goal = np.maximum(goal, _PER_ROUND[kind])
-                few, back, goals = (unit, None, goal) if start is None else self.compress_columns(unit, goal)
-                found = np.asarray(search.steps(few.astype(kind), goals, active, stopped), dtype=np.float64)
-                tried = x[:, active] + left[active] * (found if back is None else found @ back)
+                found = np.asarray(search.steps(unit.astype(kind), goal, active, stopped), dtype=np.float64)
+                tried = x[:, active] + left[active] * found
                 after = B[:, active] - self.times(tried, active)
                 better = _lengths(after) < 0.5 * left[active]  # False for what is not finite, too
                 x[:, active[better]], rest[:, active[better]] = tried[:, better], after[:, better]

@@ -6,8 +6,8 @@ reference j.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from simlabel._utils.rows import blocks, group_sums, n_rows, pieces, stacked
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows, check_number, check_numbers
 from simlabel.metrics import Truth
+from simlabel.ridge._log_odds import Mixing
 from simlabel.similarities import Similarity
 from simlabel.sums import (
     Engine,
@@ -122,27 +123,48 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Change:
+    """How references differ from former ones.
+
+    Attributes
+    ----------
+    former : Problem
+        The problem of the former references.
+    kept : array of int or range
+        Positions of the remaining references among the former ones, increasing.
+    places : array of int, (n_former_labels,)
+        Position of each former label among the labels.
+    """
+
+    former: Problem
+    kept: RemainingRows
+    places: IntArray
+
+
+@dataclass(frozen=True)
 class Solved:
-    """A solution: scores are similarities to the used references, times V, plus the intercept.
+    """A solution: scores are similarities to the used references, times the influence, plus the intercept.
 
     Columns are the labels, then the set sizes that occur.
 
     Attributes
     ----------
     V : array, sparse or Stack, (n_used, n_labels + n_sizes)
-        Influence of each used reference.
+        Influence of each used reference, before mixing.
     intercept : array, (n_labels + n_sizes,), or None
         None if there is none.
     used : array of int or None
         Positions of the references with influence; None for all.
-    left_out : array, (n_references, n_labels + n_sizes), or None
-        Leave-one-out scores in closed form; None if they are computed by masking.
+    loo_scores : array, (n_references, n_labels + n_sizes), or None
+        Leave-one-out scores in closed form; None if they are computed by masking, or when they are needed.
     scale : array, (n_labels + n_sizes,), or None
         Counts by which sums were divided; without a row they are smaller.
-    inverse : array, (n_references, n_references), or None
-        Inverse for `Influence.updated`; stored from the first update on.
     residual : float or None
         Largest relative residual of a column, of an iterative solution.
+    mixing : Mixing or None
+        The map that turns the scores of labels into log-odds.
+    system : object or None
+        The linear system that V solves, for `Influence.updated`. It is neither saved nor pickled.
     """
 
     file_key: ClassVar[str] = "influence.Solved"
@@ -152,20 +174,30 @@ class Solved:
     used: IntArray | None = None
     loo_scores: FloatArray | None = None
     scale: FloatArray | None = None
-    inverse: FloatArray | None = None
     residual: float | None = None
+    mixing: Mixing | None = None
+    system: Any = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def influence(self) -> Rows:
+        """What similarities are multiplied with: V, mixed."""
+        return self.V if self.mixing is None else self.mixing.influence(self.V)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"system": None}
 
     def check(self) -> None:
         """Raise ValueError if the arrays are inconsistent or not finite."""
         check_numbers("Solved", "V", self.V, (None, None))
         width = self.V.shape[1]
-        shapes = {"intercept": (width,), "loo_scores": (None, width), "inverse": (len(self.V), len(self.V))}
-        for name, shape in shapes.items():
+        for name, shape in {"intercept": (width,), "loo_scores": (None, width)}.items():
             if getattr(self, name) is not None:
                 check_numbers("Solved", name, getattr(self, name), shape)
         if self.scale is not None:
             check_numbers("Solved", "scale", self.scale, (width,), above=0)
         check_number("Solved", "residual", self.residual, at_least=0, also=(None,))
+        if self.mixing is not None and self.mixing.n_labels > width:
+            raise ValueError("Solved: there are fewer columns than labels that are mixed.")
         if self.used is not None:
             check_numbers("Solved", "used", self.used, (len(self.V),), kinds="i", at_least=0)
             if (np.diff(self.used) <= 0).any():
@@ -193,19 +225,23 @@ class Influence(BaseEstimator):
         """Compute the influence of all references."""
         raise TypeError(f"{type(self).__name__} does not define solve().")
 
-    def updated(self, before: Solved, problem: Problem, kept: RemainingRows) -> Solved:
+    def updated(self, before: Solved, change: Change, problem: Problem) -> Solved:
         """Compute the influence of changed references; equal to `solve` with all parameters held.
 
         Parameters
         ----------
         before : Solved
             Previous solution.
+        change : Change
+            How the references differ from those of the previous solution.
         problem : Problem
             Current references: first those that remain, then new ones.
-        kept : array of int or range
-            Positions of the remaining references among the previous ones, increasing.
         """
         return self.solve(problem)
+
+    def loo_scores(self, solved: Solved, problem: Problem) -> FloatArray | None:
+        """Return leave-one-out scores in closed form, (n_references, n_labels + n_sizes), if there are."""
+        return solved.loo_scores
 
 
 class Uniform(Influence):

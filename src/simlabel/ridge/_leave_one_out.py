@@ -23,9 +23,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import blocks, equal_groups, group_sums
+from simlabel._utils.rows import blocks, equal_groups, group_sums, squared_lengths
 from simlabel._utils.threads import limit_blas_threads
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 
@@ -294,7 +293,12 @@ def scores_without_own_columns(
         mean_without = means(away)
         # the influence of all rows was solved for with another mean
         scores = mean_without + S @ solution.V - (S @ A1)[:, None] * (mean_without - solution.mean)
-        for code in np.unique(codes[away]):
+        if groups is None:  # A is symmetric
+            removed = (solution.V[away] - A1[away, None] * (mean_without - solution.mean)) / np.diag(A)[
+                away, None
+            ]
+            scores -= np.einsum("ij,ij->i", S, A[away])[:, None] * removed
+        for code in np.unique(codes[away]) if groups is not None else ():
             G, queries = np.flatnonzero(codes == code), codes[away] == code
             shift = np.outer(A1[G], means(G[:1]) - solution.mean)
             removed = np.linalg.solve(A[np.ix_(G, G)], solution.V[G] - shift)

@@ -17,9 +17,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import assign_folds, blocks, by_parts, content_units, dense_rows, is_lazy, n_rows
+from simlabel._utils.rows import (
+    assign_folds,
+    blocks,
+    by_parts,
+    content_units,
+    dense_rows,
+    is_lazy,
+    n_rows,
+    squared_lengths,
+)
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import BoolArray, FloatArray, IntArray, Rows
 from simlabel.ridge._conjugate_gradients import (
@@ -48,7 +56,6 @@ Systems = Callable[[slice], RidgeSystem]  # for some columns of the targets
 _FOLDS = 5
 TOLERANCE = 1e-7  # relative residual of a column of targets
 _FOLD_TOLERANCE = 1e-2  # changes scores far less than leaving out more than one row does
-_MAX_NEAR = 2000  # labels for which the nearest start is computed: it takes their number cubed
 _MIN_WARNED = 1e-6
 
 
@@ -129,14 +136,8 @@ class LinearRidge:
     vocabulary: bool = False
     units: IntArray | None = None
 
-    def solution(self, start: FloatArray | None = None) -> RidgeSolution:
-        """Compute the influence of all rows and their leave-one-out scores.
-
-        Parameters
-        ----------
-        start : array, (n, n_columns), optional
-            Influence close to the solution; it saves steps, and does not change the result.
-        """
+    def solution(self) -> RidgeSolution:
+        """Compute the influence of all rows and their leave-one-out scores."""
         if fits_in_matrix(self.form.width):
             check_work(self.known, self.form.width)
             return by_patterns(self._by_columns, self.targets, self.weights, self.known)
@@ -145,8 +146,8 @@ class LinearRidge:
             weights, penalty = self.in_units()
             if is_accurate_enough(products, weights, penalty, self.seed):
                 with contextlib.suppress(NotPositiveDefinite):
-                    return self._by_factor(FactoredSystem(products, weights, penalty), start)
-        return self._by_iteration(start)
+                    return self._by_factor(FactoredSystem(products, weights, penalty))
+        return self._by_iteration()
 
     def _by_columns(self, targets: Rows, weights: FloatArray) -> RidgeSolution:
         found = feature_solution(self.form, self.X, targets, weights, self.penalty, self.groups)
@@ -172,13 +173,12 @@ class LinearRidge:
         X = self.form.leaf.view(self.X[:]) if self.vocabulary and self.known is None else None
         return X if sp.issparse(X) else None
 
-    def _by_factor(self, system: FactoredSystem, start: FloatArray | None) -> RidgeSolution:
+    def _by_factor(self, system: FactoredSystem) -> RidgeSolution:
         n, width = self.targets.shape
         _, unit = self.operator
         mean, ones = np.append(self._mean(self.weights), 0.0), sp.csr_array(np.ones((n, 1)))
         targets = sp.csr_array(sp.hstack([self.targets, ones]))
-        start = None if start is None else np.column_stack([start, np.zeros(n)])
-        AY1, residual = self._solve(lambda part: system, targets, mean, start)
+        AY1, residual = self._solve(lambda part: system, targets, mean)
         V, mean = AY1[:, :width].copy(), mean[:width]
         AY1[:, :width] += np.outer(AY1[:, width], mean)
         given = self.targets.toarray(), self.weights, self.penalty, self.groups
@@ -191,7 +191,7 @@ class LinearRidge:
             )
         return RidgeSolution(V, mean, loo_scores, residual=residual)
 
-    def _by_iteration(self, start: FloatArray | None) -> RidgeSolution:
+    def _by_iteration(self) -> RidgeSolution:
         products, unit = self.operator
         weights, penalty = self.in_units()
         sketch = products.sketched(np.random.default_rng(self.seed))
@@ -209,7 +209,7 @@ class LinearRidge:
             return lambda part: one
 
         mean = self._mean(self.weights)
-        V, residual = self._solve(systems(weights), self.targets, mean, start)
+        V, residual = self._solve(systems(weights), self.targets, mean)
         loo_scores = np.empty(V.shape)
         left = np.minimum(self.weights, 1.0) if self.groups is None else self.weights
         for fold in self.folds():
@@ -221,23 +221,16 @@ class LinearRidge:
             self._score_fold(systems(remaining / self.weights.max()), fold, remaining, correct, loo_scores)
         return RidgeSolution(V, mean, loo_scores, residual=residual)
 
-    def _solve(
-        self, systems: Systems, targets: Rows, mean: FloatArray, start: FloatArray | None
-    ) -> tuple[FloatArray, float]:
+    def _solve(self, systems: Systems, targets: Rows, mean: FloatArray) -> tuple[FloatArray, float]:
         """Return the influence of all rows, and the largest relative residual."""
         products, unit = self.operator
         V = np.empty(targets.shape)
         residuals = np.zeros(V.shape[1])
-        if start is not None:  # all labels are known for all rows, so that all columns have one system
-            system = systems(slice(0))
-            near = system.begins_near and start.shape[1] <= _MAX_NEAR
-            start = self._near(system, targets, mean, start) if near else None
 
         def work(part: slice, stopped: Stopped) -> None:
             system = systems(part)
             B = targets[:, part].toarray() - mean[part]
-            first = None if start is None else start[:, part]
-            x, residuals[part] = system.solve(system.scale * B, TOLERANCE, first, stopped)
+            x, residuals[part] = system.solve(system.scale * B, TOLERANCE, stopped)
             V[:, part] = system.scale * x / unit**2
 
         products.for_columns(V.shape[1], work)
@@ -251,22 +244,6 @@ class LinearRidge:
                 stacklevel=2,
             )
         return V, residual
-
-    def _near(
-        self, system: RidgeSystem, targets: Rows, mean: FloatArray, influence: FloatArray
-    ) -> FloatArray:
-        """Return a start near the solution, given the previous influence, whose labels may be mixed."""
-        products, unit = self.operator
-        x = influence * (unit**2 / system.scale)
-        product = np.empty(x.shape)
-
-        def work(part: slice, stopped: Stopped) -> None:
-            if not stopped():
-                product[:, part] = system.times(x[:, part], np.arange(part.start, part.stop))
-
-        products.for_columns(x.shape[1], work)
-        scaled = system.scale * x
-        return system.near(x, product, np.asarray(targets.T @ scaled).T - np.outer(scaled.sum(axis=0), mean))
 
     def _score_fold(
         self,
@@ -284,7 +261,7 @@ class LinearRidge:
         def work(part: slice, stopped: Stopped) -> None:
             system = systems(part)
             B = targets[:, part].toarray() - mean[part]
-            x, _ = system.solve(system.scale * B, _FOLD_TOLERANCE, stopped=stopped)
+            x, _ = system.solve(system.scale * B, _FOLD_TOLERANCE, stopped)
             influence: Block = np.zeros((len(there), x.shape[1]), dtype=np.float32)
             influence[there] = system.scale * x
             scores = products(influence)[fold] + mean[part]
@@ -310,9 +287,9 @@ class LinearRidge:
 class MatrixRidge(LinearRidge):
     """A ridge problem on a matrix of similarities, X, solved by iteration."""
 
-    def solution(self, start: FloatArray | None = None) -> RidgeSolution:
+    def solution(self) -> RidgeSolution:
         """Compute the influence of all rows and their leave-one-out scores."""
-        return self._by_iteration(None)
+        return self._by_iteration()
 
     @cached_property
     def operator(self) -> tuple[SimilarityProducts, float]:

@@ -3,7 +3,8 @@
 Learned scores are near 0 and 1; a score of 0.3 says more about a rare label than about a frequent one, and a
 label that is hard to predict may occur with one that is easy. So for each label a logistic regression is
 fitted to the leave-one-out scores of all labels, less the mean. It is linear in them: with its coefficients
-M, the influence becomes V M, and a score remains a sum over references. (Platt 1999 fits such curves one by
+M, the influence becomes V M, and a score remains a sum over references. When rows are added or removed, V
+changes and M is held. (Platt 1999 fits such curves one by
 one; Breiman and Friedman 1997 mix the responses of linear regressions.)
 
 A prior holds coefficients where there is little data: that of the label's own score near the mean over
@@ -12,14 +13,18 @@ labels, those of other labels near 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
 import scipy.special
 
-from simlabel._utils.validation import FloatArray, IntArray, Rows
+from simlabel._utils.threads import effective_jobs, limit_blas_threads
+from simlabel._utils.validation import FloatArray, IntArray, Rows, check_number, check_numbers
 from simlabel.ridge._leave_one_out import RidgeSolution
+from simlabel.sums import run_tasks
 
 # precisions of the prior, for scores with a root mean square of 1
 _OTHERS, _OWN, _OFFSET = 30.0, 3.0, 0.25
@@ -52,7 +57,12 @@ class Logistic:
 
 
 def logistic(
-    X: FloatArray, target: FloatArray, weights: FloatArray, center: FloatArray, precision: FloatArray
+    X: FloatArray,
+    target: FloatArray,
+    weights: FloatArray,
+    center: FloatArray,
+    precision: FloatArray,
+    start: FloatArray | None = None,
 ) -> Logistic:
     """Minimize the log loss with a normal prior by Newton's method.
 
@@ -63,7 +73,9 @@ def logistic(
         Between 0 and 1.
     weights : array, (n_rows,)
     center, precision : array, (n_columns,)
-        Of the prior; the search begins at the center. A precision of 0 means no prior.
+        Of the prior. A precision of 0 means no prior.
+    start : array, (n_columns,), optional
+        Where the search begins; by default at the center.
 
     Examples
     --------
@@ -73,7 +85,7 @@ def logistic(
     >>> bool(np.isclose(z, 2.0 * (1.0 - 1.0 / (1.0 + np.exp(-z)))))  # where the gradient is 0
     True
     """
-    at, value = np.array(center, dtype=np.float64), np.inf
+    at, value = np.array(center if start is None else start, dtype=np.float64), np.inf
     step = np.zeros_like(at)
     for _ in range(_STEPS):
         z = X @ (at + step)
@@ -141,15 +153,85 @@ def _newton_step(X: FloatArray, y: FloatArray, w: FloatArray, p: FloatArray) -> 
     return np.stack([c * slope - b * offset, a * offset - b * slope]) / (a * c - b * b)
 
 
-def mixed(
-    solution: RidgeSolution, targets: Rows, n_labels: int, weights: FloatArray, groups: IntArray | None = None
-) -> RidgeSolution:
-    """Replace the scores of labels by log-odds; those of set sizes stay.
+@dataclass(frozen=True)
+class Mixing:
+    """The map from raw scores to log-odds.
+
+    Attributes
+    ----------
+    n_labels : int
+        Number of all labels, which are the first columns.
+    labels : array of int, (k,)
+        Positions of the labels that it was learned for, increasing.
+    M : array, (k,) or (k, k)
+        Coefficients of raw scores less their mean: of the own score, or of all scores for each label.
+    offsets : array, (k,)
+        Log-odds where all raw scores are equal to their mean.
+    slope : float
+        Mean coefficient of the own score. Labels that were added later, or that all rows had, or none,
+        when the map was learned, use it, with the log-odds of their frequency as offset.
+    """
+
+    file_key: ClassVar[str] = "influence.Mixing"
+
+    n_labels: int
+    labels: IntArray
+    M: FloatArray
+    offsets: FloatArray
+    slope: float
+
+    def check(self) -> None:
+        """Raise ValueError if the arrays are inconsistent or not finite."""
+        k = len(self.offsets)
+        check_number("Mixing", "n_labels", self.n_labels, integer=True, at_least=k)
+        check_numbers("Mixing", "labels", self.labels, (k,), kinds="i", at_least=0)
+        if (np.diff(self.labels) <= 0).any() or (self.labels >= self.n_labels).any():
+            raise ValueError("Mixing: positions of labels must increase, and be below their number.")
+        check_numbers("Mixing", "M", self.M, (k,) * min(max(self.M.ndim, 1), 2))
+        check_numbers("Mixing", "offsets", self.offsets, (k,))
+        check_number("Mixing", "slope", self.slope)
+
+    def influence(self, V: FloatArray) -> FloatArray:
+        """Return the influence of which the sums are log-odds, (n, width); set sizes stay."""
+        mixed = V.copy()
+        mixed[:, : self.n_labels] *= self.slope
+        own = V[:, self.labels]
+        mixed[:, self.labels] = own * self.M if self.M.ndim == 1 else own @ self.M
+        return mixed
+
+    def intercept(self, mean: FloatArray, total: float) -> FloatArray:
+        """Return the intercept, (width,), given the mean of the targets and the sum of the weights."""
+        intercept, n = mean.copy(), self.n_labels
+        intercept[:n] = _log_odds(mean[:n] * total, total)
+        intercept[self.labels] = self.offsets
+        return intercept
+
+    def scores(self, raw: FloatArray, mean: FloatArray, total: float) -> FloatArray:
+        """Return log-odds for raw scores, (n, width), given the mean and the sum of the weights."""
+        return self.influence(raw - mean) + self.intercept(mean, total)
+
+    def moved(self, places: IntArray, n_labels: int) -> Mixing:
+        """Return the map for so many labels, at places where the former ones are now."""
+        to = places[self.labels]
+        order = np.argsort(to)
+        M = self.M[order] if self.M.ndim == 1 else self.M[np.ix_(order, order)]
+        return Mixing(n_labels, to[order], M, self.offsets[order], self.slope)
+
+
+def learn_mixing(
+    solution: RidgeSolution,
+    targets: Rows,
+    n_labels: int,
+    weights: FloatArray,
+    groups: IntArray | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Mixing, FloatArray]:
+    """Learn the map from raw scores to log-odds; return it, and leave-one-out scores, (n, width).
 
     Parameters
     ----------
     solution : RidgeSolution
-        With leave-one-out scores, from which the mixture is learned.
+        With leave-one-out scores, from which the map is learned.
     targets : array or sparse, (n, width)
         Labels, 0 or 1, then set sizes.
     n_labels : int
@@ -157,82 +239,99 @@ def mixed(
         Weight of each row.
     groups : array of int, (n,), optional
         Group of each row; groups are left out whole.
+    n_jobs : int, optional
+        Number of threads.
 
     Notes
     -----
     A label that all rows have, or none, is not mixed: its score is the log-odds of its frequency.
 
-    In the leave-one-out scores of the result, a row is left out of the influence exactly, and of the mixture
-    to first order; the scores of the other rows, from which the mixture is learned, still depend on it.
+    In the leave-one-out scores, a row is left out of the influence exactly, and of the map to first order;
+    the scores of the other rows, from which it is learned, still depend on the row.
     """
-    n = len(weights)
-    V, mean, scores = solution.V.copy(), solution.mean.copy(), solution.loo_scores.copy()
+    n, total = len(weights), float(weights.sum())
     present = np.asarray((targets[:, :n_labels] > 0).sum(axis=0)).ravel()
     varying = np.flatnonzero((present > 0) & (present < n))
-    mean[:n_labels] = _base_log_odds(targets[:, :n_labels], weights)
-    V[:, :n_labels], scores[:, :n_labels] = 0.0, mean[:n_labels]
+    scores, mixing = solution.loo_scores.copy(), Mixing(n_labels, varying, np.empty(0), np.empty(0), 1.0)
     if len(varying):
-        mixture = _Mixture(solution, targets, varying, weights, groups)
-        M, offsets, loo_scores = mixture.learned(crosswise=n * (len(varying) + 1.0) ** 3 <= _MAX_OPERATIONS)
-        V[:, varying] = solution.V[:, varying] @ M
-        mean[varying], scores[:, varying] = offsets, loo_scores
-    return replace(solution, V=V, mean=mean, loo_scores=scores)
+        problem = _Logistics(solution, targets, n_labels, varying, weights, groups)
+        crosswise = n * (len(varying) + 1.0) ** 3 <= _MAX_OPERATIONS
+        mixing, scores[:, varying] = problem.solved(crosswise, effective_jobs(n_jobs))
+    constant = np.setdiff1d(np.arange(n_labels), varying)
+    scores[:, constant] = mixing.intercept(solution.mean, total)[constant]
+    return mixing, scores
 
 
-def _base_log_odds(targets: Rows, weights: FloatArray) -> FloatArray:
-    """Return the log-odds of the frequency of each label, (n_labels,)."""
-    shares = (weights @ targets + 0.5) / (weights.sum() + 1.0)
+def _log_odds(weight: FloatArray, total: float) -> FloatArray:
+    """Return the log-odds of the frequency of labels, given the weight of the rows that have each."""
+    shares = (weight + 0.5) / (total + 1.0)
     return np.asarray(scipy.special.logit(np.minimum(shares, _MOST_SHARE)))
 
 
-class _Mixture:
+class _Logistics:
     """Labels that vary, and their leave-one-out scores, centered and scaled, with a column of ones."""
 
     def __init__(
         self,
         solution: RidgeSolution,
         targets: Rows,
+        n_labels: int,
         labels: IntArray,
         weights: FloatArray,
         groups: IntArray | None,
     ) -> None:
-        self.weights, self.groups, self.n_labels = weights, groups, len(labels)
+        self.n_labels, self.labels, self.weights, self.groups, self.K = (
+            n_labels,
+            labels,
+            weights,
+            groups,
+            len(labels),
+        )
         F = solution.loo_scores[:, labels] - solution.mean[labels]
         self.scale = float(np.sqrt(weights @ (F**2).mean(axis=1) / weights.sum())) or 1.0
         self.X = np.column_stack([F / self.scale, np.ones(len(F))])
         self.targets = targets[:, labels]
-        self.base = _base_log_odds(self.targets, weights)
+        self.base = _log_odds(np.asarray(weights @ self.targets).ravel(), float(weights.sum()))
 
-    def learned(self, crosswise: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return M, (n_labels, n_labels), offsets, (n_labels,), and leave-one-out scores, (n, n_labels)."""
-        K = self.n_labels
-        M, offsets, loo_scores = np.zeros((K, K)), np.empty(K), np.empty((len(self.X), K))
-        own = self._mean_own_coefficient()
-        for k in range(K):
+    def solved(self, crosswise: bool, n_jobs: int) -> tuple[Mixing, FloatArray]:
+        """Return the map, and its leave-one-out scores, (n, n_labels)."""
+        K, X = self.K, self.X
+        M, offsets, loo_scores = np.zeros((K, K) if crosswise else K), np.empty(K), np.empty((len(X), K))
+        alone = [self._alone(k) for k in range(K)]
+        certain = np.array([1.0 / each.covariance[0, 0] for each in alone])
+        slope = max(_MIN, float(np.array([each.coefficients[0] for each in alone]) @ certain / certain.sum()))
+
+        def work(k: int, stopped: Callable[[], bool]) -> None:
+            if stopped():
+                return
             columns = np.arange(K + 1) if crosswise else np.array([k, K])
-            center, precision = np.zeros(K + 1), np.full(K + 1, _OTHERS)
-            center[[k, K]], precision[[k, K]] = (own, self.base[k]), (_OWN, _OFFSET)
-            found = self._fit(k, columns, center[columns], precision[columns])
-            M[columns[:-1], k], offsets[k] = found.coefficients[:-1] / self.scale, found.coefficients[-1]
-            X = self.X[:, columns]
-            loo_scores[:, k] = X @ found.coefficients - self._self_influence(X, found)
-        return M, offsets, loo_scores
+            center, precision, start = np.zeros(K + 1), np.full(K + 1, _OTHERS), np.zeros(K + 1)
+            center[[k, K]], precision[[k, K]] = (slope, self.base[k]), (_OWN, _OFFSET)
+            start[[k, K]] = alone[k].coefficients
+            some = X[:, columns]
+            found = logistic(
+                some, self._target(k), self.weights, center[columns], precision[columns], start[columns]
+            )
+            learned = found.coefficients[:-1] / self.scale
+            if crosswise:
+                M[:, k] = learned
+            else:
+                M[k] = learned[0]
+            offsets[k] = found.coefficients[-1]
+            loo_scores[:, k] = some @ found.coefficients - self._self_influence(some, found)
 
-    def _mean_own_coefficient(self) -> float:
-        """Return the mean over labels of the coefficient of the own score, weighted by precision."""
-        precision = np.array([_FIRST_PRECISION, _OFFSET])
-        slopes, certain = np.empty(self.n_labels), np.empty(self.n_labels)
-        for k in range(self.n_labels):
-            found = self._fit(k, [k, self.n_labels], np.array([_FIRST, self.base[k]]), precision)
-            slopes[k], certain[k] = found.coefficients[0], 1.0 / found.covariance[0, 0]
-        return max(_MIN, float(slopes @ certain / certain.sum()))
+        with limit_blas_threads(1):  # BLAS threads would wait for ours, and spin
+            run_tasks(work, range(K), n_jobs)
+        return Mixing(self.n_labels, self.labels, M, offsets, slope / self.scale), loo_scores
 
-    def _fit(
-        self, k: int, columns: IntArray | list[int], center: FloatArray, precision: FloatArray
-    ) -> Logistic:
+    def _alone(self, k: int) -> Logistic:
+        """Return the regression of one label on its own score."""
+        precision, center = np.array([_FIRST_PRECISION, _OFFSET]), np.array([_FIRST, self.base[k]])
+        return logistic(self.X[:, [k, self.K]], self._target(k), self.weights, center, precision)
+
+    def _target(self, k: int) -> FloatArray:
         target = self.targets[:, [k]]
-        target = np.asarray(target if isinstance(target, np.ndarray) else target.toarray()).ravel()
-        return logistic(self.X[:, columns], target, self.weights, center, precision)
+        return np.asarray(target if isinstance(target, np.ndarray) else target.toarray()).ravel()
 
     def _self_influence(self, X: FloatArray, found: Logistic) -> FloatArray:
         """Return by how much a row, or its group, changes its own scores, to first order, (n,)."""

@@ -25,7 +25,7 @@ from simlabel.sums import Engine, Job, MatrixReducer, Prepared, ReduceCall
 _JITTER = 1e-8  # of the largest similarity, so that equal inducing rows do no harm
 
 
-class Features(Protocol):
+class FeatureMap(Protocol):
     """A map from rows to features whose inner products are the similarities."""
 
     @property
@@ -101,7 +101,7 @@ class GramSums:
 class SumGram:
     """Task: compute the sums over some rows, block by block."""
 
-    features: Features
+    features: FeatureMap
 
     def __call__(self, X: Rows, targets: Rows, weights: FloatArray) -> GramSums:
         m = self.features.width
@@ -119,7 +119,7 @@ class SumGram:
 class LeaveOut:
     """Task: compute leave-one-out scores of some rows, given the solution for all."""
 
-    features: Features
+    features: FeatureMap
     factor: FloatArray
     for_targets: FloatArray
     for_one: FloatArray
@@ -157,8 +157,42 @@ class LeaveOut:
         return loo_scores
 
 
+@dataclass(frozen=True)
+class FeatureFactor:
+    """Cholesky factor of the weighted Gram matrix of the features plus the penalty, and solutions.
+
+    Attributes
+    ----------
+    factor : array, (n_features, n_features)
+        Lower.
+    for_targets : array, (n_features, width)
+        Coefficients for the targets.
+    for_one : array, (n_features,)
+        Coefficients for ones.
+    """
+
+    factor: FloatArray
+    for_targets: FloatArray
+    for_one: FloatArray
+
+    def solve(self, B: FloatArray) -> FloatArray:
+        """Solve for columns B, (n_features, k)."""
+        return np.asarray(scipy.linalg.cho_solve((self.factor, True), B, check_finite=False))
+
+
+def feature_factor(
+    features: FeatureMap, X: Rows, targets: Rows, weights: FloatArray, penalty: float
+) -> FeatureFactor:
+    """Factorize and solve in one pass over the rows, where they are."""
+    sums = fold(X, SumGram(features), operator.add, targets, weights)
+    sums.G[np.diag_indices_from(sums.G)] += penalty
+    factor, _ = scipy.linalg.cho_factor(sums.G, lower=True, overwrite_a=True, check_finite=False)
+    found = scipy.linalg.cho_solve((factor, True), np.column_stack([sums.b, sums.ones]), check_finite=False)
+    return FeatureFactor(factor, found[:, :-1], found[:, -1])
+
+
 def feature_solution(
-    features: Features,
+    features: FeatureMap,
     X: Rows,
     targets: Rows,
     weights: FloatArray,
@@ -179,12 +213,9 @@ def feature_solution(
         Group of each reference; groups are left out whole.
     """
     mean = np.asarray(weights @ targets).ravel() / weights.sum()
-    sums = fold(X, SumGram(features), operator.add, targets, weights)
-    sums.G[np.diag_indices_from(sums.G)] += penalty
-    factor = scipy.linalg.cho_factor(sums.G, lower=True, overwrite_a=True, check_finite=False)
-    for_targets = scipy.linalg.cho_solve(factor, sums.b, check_finite=False)
-    for_one = scipy.linalg.cho_solve(factor, sums.ones, check_finite=False)
-    leave_out = LeaveOut(features, factor[0], for_targets, for_one, mean, float(weights.sum()))
+    found = feature_factor(features, X, targets, weights, penalty)
+    total, for_targets, for_one = float(weights.sum()), found.for_targets, found.for_one
+    leave_out = LeaveOut(features, found.factor, for_targets, for_one, mean, total)
     if groups is None:
         loo_scores = np.concatenate(by_parts(X, leave_out, targets, weights))
     else:

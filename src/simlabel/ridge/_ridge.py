@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -11,22 +11,21 @@ import scipy.sparse as sp
 
 from simlabel._utils.advice import SimlabelWarning, warn_user
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import sample_rows, take_rows
+from simlabel._utils.rows import dense_rows, is_lazy, n_rows, sample_rows, take_rows
 from simlabel._utils.validation import BoolArray, FloatArray, IntArray, Rows, check_flag, check_number
-from simlabel.ridge._closed_form import (
-    extend_inverse,
-    loo_scores_without_each,
-    positive_definite_inverse,
-    ridge_solution,
-    shrink_inverse,
-    solution_from_inverse,
-    with_ones,
+from simlabel.ridge._changes import (
+    SystemOfCenters,
+    SystemOfRows,
+    feature_solver,
+    iterative_solver,
+    kernel_solver,
 )
-from simlabel.ridge._influence import Influence, Problem, RemainingRows, Solved
+from simlabel.ridge._closed_form import loo_scores_without_each, positive_definite_inverse, ridge_solution
+from simlabel.ridge._influence import Change, Influence, Problem, Solved
 from simlabel.ridge._leave_one_out import RidgeSolution, scores_without_own_columns
 from simlabel.ridge._linear import LinearForm, LinearRidge, MatrixRidge, fits_in_matrix, linear_form
-from simlabel.ridge._log_odds import mixed
-from simlabel.ridge._nystroem import NystroemFeatures, feature_solution
+from simlabel.ridge._log_odds import Mixing, learn_mixing
+from simlabel.ridge._nystroem import NystroemFeatures, feature_factor, feature_solution
 from simlabel.ridge._unknown_labels import (
     by_patterns,
     check_work,
@@ -36,7 +35,7 @@ from simlabel.ridge._unknown_labels import (
     work,
 )
 from simlabel.similarities import SIMILARITIES, Similarity
-from simlabel.sums import Job, MatrixReducer, ReduceCall, Reducer, References, SumReducer, Weighting, prepare
+from simlabel.sums import Job, MatrixReducer, ReduceCall, References, Weighting, prepare
 
 #: candidates for a penalty that is "auto"
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -70,14 +69,7 @@ class _DoubleRows:
 
     def similarities(self, X: Rows) -> FloatArray:
         """Return the similarities of some rows to all references, (n_rows, n_references)."""
-        return self._reduce(X, MatrixReducer(self.prepared.n_rows))
-
-    def sums(self, V: FloatArray) -> FloatArray:
-        """Return S V, (n_references, width)."""
-        return self._reduce(self.X, SumReducer(V))
-
-    def _reduce(self, X: Rows, reducer: Reducer) -> FloatArray:
-        job = Job(self.stages.similarity, None, reducer)
+        job = Job(self.stages.similarity, None, MatrixReducer(self.prepared.n_rows))
         call = ReduceCall(X, self.prepared, [job], n_jobs=self.stages.n_jobs)
         return self.stages.engine.local_engine.reduce(call)[0]
 
@@ -126,13 +118,14 @@ class Ridge(Influence):
     linear and cosine influence of sparse rows is found by a factor in single precision and refinement, if
     there are many labels (n^2 is at most 3 million times their number) and up to 32,768 references;
     leave-one-out scores are again in closed form. Otherwise it is found by iteration, and leave-one-out
-    scores are those of five folds. The relative residual of both is at most 1e-7 (`Solved.residual`). A
-    change then starts from the previous influence.
-
-    The first `partial_fit` or `forget` computes a new solution, and stores the inverse of the similarities
-    (n^2 numbers: 358 MB at 6,688 references); later ones update it by blocks, for a batch of b rows at the
-    cost of b n^2. With inducing references, the remaining ones are held, and all rows are passed over once.
-    If ``"auto"`` would now use inducing references, a `RetuneWarning` says that `retune` is due.
+    scores are those of five folds. The relative residual of both is at most 1e-7 (`Solved.residual`).
+    `partial_fit`, `forget` and `correct` do not compute a new solution: they need one solution of the linear
+    system per changed row, whatever the number of labels. The first change after `fit` or `load` prepares the
+    system (a factor of the similarities, of the Gram matrix of the columns or of the features of the inducing
+    references, or a preconditioner), and every 256 changed rows it is prepared again. The mixing and the
+    inducing references that remain are held until `retune`; a new label gets the mean coefficient of the own
+    scores, and the log-odds of its frequency. With unknown labels a change computes a new solution. If
+    ``"auto"`` would now use inducing references, so does it, and a `RetuneWarning` says that `retune` is due.
 
     See Also
     --------
@@ -203,36 +196,127 @@ class Ridge(Influence):
     def solve(self, problem: Problem) -> Solved:
         """Compute the influence of all references, or of inducing ones."""
         self._check_known(problem.references)
-        form = self._linear_form(problem)
-        if form is not None:
-            return self._solve_linear(problem, form)
-        m = self.n_inducing(problem.references.n_rows)
-        if m is not None:
-            inducing = sample_rows(problem.references.order, m, problem.stages.seed)
-            return self._solve_inducing(problem, inducing)
-        return replace(self._solve_all(problem), inverse=None)
+        used, references = self._inducing(problem), problem.references
+        solution = self._solution(problem, used)
+        if not self.gives_log_odds(references.n_labels):
+            return _solved(solution, used)
+        mixing, loo_scores = learn_mixing(
+            solution,
+            _targets(problem),
+            references.n_labels,
+            references.weights,
+            references.groups,
+            problem.stages.n_jobs,
+        )
+        return replace(_with_mixing(_solved(solution, used), mixing, problem), loo_scores=loo_scores)
 
-    def updated(self, before: Solved, problem: Problem, kept: RemainingRows) -> Solved:
-        """Compute the influence of changed references: by block updates from the second change on."""
-        self._check_known(problem.references)
-        n, kept = problem.references.n_rows, np.asarray(kept)
+    def _inducing(self, problem: Problem) -> IntArray | None:
+        """Return the positions of the inducing references; None if there are none."""
+        m = None if self._linear_form(problem) else self.n_inducing(problem.references.n_rows)
+        return None if m is None else sample_rows(problem.references.order, m, problem.stages.seed)
+
+    def loo_scores(self, solved: Solved, problem: Problem) -> FloatArray | None:
+        """Return leave-one-out scores; after a change by a new solution, with the mixing that is held."""
+        if solved.loo_scores is not None:
+            return solved.loo_scores
+        raw = self._solution(problem, solved.used)
+        if solved.mixing is None:
+            return raw.loo_scores
+        return solved.mixing.scores(raw.loo_scores, raw.mean, float(problem.references.weights.sum()))
+
+    def updated(self, before: Solved, change: Change, problem: Problem) -> Solved:
+        """Compute the influence of changed references from the former one; mixing is held.
+
+        Leave-one-out scores are left for `loo_scores`, and inducing references that remain are held.
+        """
+        references = problem.references
+        self._check_known(references)
+        mixing = None if before.mixing is None else before.mixing.moved(change.places, references.n_labels)
+        solved = self._changed(before, change, problem) or self._solved_again(before, change, problem)
+        solved = replace(solved, loo_scores=None)
+        return solved if mixing is None else _with_mixing(solved, mixing, problem)
+
+    def _solved_again(self, before: Solved, change: Change, problem: Problem) -> Solved:
+        """Compute a new solution."""
+        n, used = problem.references.n_rows, self._inducing(problem)
         if before.used is not None:
-            used = np.searchsorted(kept, np.intersect1d(before.used, kept))
-            return self._solve_inducing(problem, used) if len(used) else self.solve(problem)
-        form = self._linear_form(problem)
-        if form is not None:
-            return self._solve_linear(problem, form, before.V[kept])
-        if self.n_inducing(n) is not None:
+            former = np.intersect1d(before.used, change.kept)
+            used = np.searchsorted(change.kept, former) if len(former) else used
+        elif used is not None:
             warn_user(
                 f"{n:,} references are too many to learn the influence of each: from now on it is that of "
-                f"{self.n_inducing(n):,} of them. Gamma and penalty were chosen for fewer: retune() is due.",
+                f"{len(used):,} of them. Gamma and penalty were chosen for fewer: retune() is due.",
                 RetuneWarning,
             )
-            return self.solve(problem)
-        inverse = before.inverse
-        if not problem.references.is_complete or inverse is None or 2 * len(kept) < max(n, len(inverse)):
-            return self._solve_all(problem)
-        return self._solve_by_blocks(inverse, problem, kept)
+        return _solved(self._solution(problem, used), used)
+
+    def _changed(self, before: Solved, change: Change, problem: Problem) -> Solved | None:
+        """Return the solution from that of the former references; None if a new one is due."""
+        former, now, kept = change.former.references, problem.references, np.asarray(change.kept)
+        n_changed = former.n_rows + now.n_rows - 2 * len(kept)
+        most = min(limits().changed_rows, now.n_rows)
+        if not (former.is_complete and now.is_complete) or n_changed > most or is_lazy(now.X):
+            return None
+        if before.used is None and self._form(change.former) != self._form(problem):
+            return None  # another system is due
+        if before.used is not None and not np.isin(before.used, kept).any():
+            return None
+        system, V = before.system, before.V
+        if system is None or system.bordered.shape[1] + n_changed > limits().changed_rows:
+            system, V = self._system(before, change.former)
+        move = _moved_columns(change, now)
+        mean, V = move(_mean(change.former)[None, :])[0], move(V)
+        shift, new = _mean(problem) - mean, slice(len(kept), now.n_rows)
+        rest = _targets(problem)[new].toarray() - mean
+        if isinstance(system, SystemOfRows):
+            ridge = float(self.penalty) / now.weights[new]
+            system, V = system.changed(V, kept, self._similarities(problem, new), ridge, rest, shift)
+            return Solved(V, _mean(problem), residual=before.residual, system=system)
+        gone = np.setdiff1d(np.arange(former.n_rows), kept)
+        phi = [system.features(X) for X in (take_rows(former.X, gone), now.X[new]) if n_rows(X)]
+        corner = np.append(1.0 / former.weights[gone], -1.0 / now.weights[new])
+        rest = np.vstack([move(_targets(change.former)[gone].toarray()) - mean, rest])
+        assert before.used is not None
+        stays = np.isin(before.used, kept)
+        system, V = system.changed(V, np.flatnonzero(~stays), np.vstack(phi).T, corner, rest, shift)
+        used = np.searchsorted(kept, before.used[stays])
+        return Solved(V, _mean(problem), used, system=system)
+
+    def _form(self, problem: Problem) -> str:
+        """Return which system is solved for all references."""
+        form = self._linear_form(problem)
+        if form is None:
+            return "kernel" if self.n_inducing(problem.references.n_rows) is None else "centers"
+        return "features" if fits_in_matrix(form.width) else "iterative"
+
+    def _similarities(self, problem: Problem, new: slice) -> FloatArray:
+        """Return the similarities of some references to all, (n_new, n_references)."""
+        form, X = self._linear_form(problem), problem.references.X
+        if new.start == new.stop:
+            return np.empty((0, new.stop))
+        if form is not None:
+            return dense_rows(form.rows(X[new]) @ form.rows(X[:]).T)
+        rows = _DoubleRows(problem)
+        return rows.similarities(rows.X[new])
+
+    def _system(self, solved: Solved, problem: Problem) -> tuple[SystemOfRows | SystemOfCenters, FloatArray]:
+        """Return the system of the references, and their influence."""
+        references, penalty = problem.references, float(self.penalty)
+        weights, targets, mean = references.weights, _targets(problem), _mean(problem)
+        if solved.used is not None:
+            features = self._features(problem, solved.used)
+            found = feature_factor(features, references.X, targets, weights, penalty)
+            system = SystemOfCenters.of(found.solve, features, found.for_one)
+            return system, features.to_influence(found.for_targets - np.outer(found.for_one, mean))
+        form = self._linear_form(problem)
+        if form is None:
+            solve = kernel_solver(similarity_matrix(problem), penalty / weights)
+        elif fits_in_matrix(form.width):
+            solve = feature_solver(form.rows(references.X[:]), weights, penalty)
+        else:
+            posed = LinearRidge(form, references.X, *self._posed(problem, None))
+            return SystemOfRows.of(iterative_solver(posed), len(weights)), solved.V
+        return SystemOfRows.of(solve, len(weights)), solve(targets.toarray() - mean)
 
     def without_each(self, problem: Problem) -> Iterator[FloatArray]:
         """Yield, for each reference, leave-one-out scores of the others if it did not exist.
@@ -260,46 +344,37 @@ class Ridge(Influence):
                 "some labels are unknown. Use Ridge(mixing=False)."
             )
 
-    def _solve_all(self, problem: Problem) -> Solved:
-        references, S = problem.references, similarity_matrix(problem)
-        known = knowledge(references)
+    def _solution(self, problem: Problem, used: IntArray | None) -> RidgeSolution:
+        """Return the influence of all references, or of some, before mixing, and leave-one-out scores."""
+        if used is not None:
+            return self._solve_inducing(problem, used)
+        form, known = self._linear_form(problem), knowledge(problem.references)
+        if form is not None:
+            return LinearRidge(form, problem.references.X, *self._posed(problem, known)).solution()
+        references, S, targets = problem.references, similarity_matrix(problem), _targets(problem)
         if known is not None:
             return self._solve_partly_known(S, problem, known)
-        targets = _targets(problem).toarray()
-        solution = ridge_solution(S, targets, references.weights, float(self.penalty), references.groups)
-        return self._solved(solution, targets, problem)
+        weights, groups, dense = references.weights, references.groups, targets.toarray()
+        solution = ridge_solution(S, dense, weights, float(self.penalty), groups)
+        rows = _DoubleRows(problem)
+        if not (self.vocabulary and sp.issparse(rows.X)):
+            return solution
+        scores = scores_without_own_columns(solution, rows.X, rows.similarities, dense, weights, groups)
+        return replace(solution, loo_scores=scores)
 
-    def _solve_partly_known(self, S: FloatArray, problem: Problem, known: BoolArray) -> Solved:
+    def _solve_partly_known(self, S: FloatArray, problem: Problem, known: BoolArray) -> RidgeSolution:
         targets, weights, groups = _targets(problem), problem.references.weights, problem.references.groups
         found, penalty = patterns(known), float(self.penalty)
         if work(found) <= limits().pattern_operations:
-            solution = partly_known_solution(S, targets.toarray(), weights, penalty, groups, found)
-        else:
-            form: Any = None  # the similarities are there
-            solution = MatrixRidge(form, S, *self._posed(problem, known)).solution()
-        return self._solved(solution, targets, problem)
+            return partly_known_solution(S, targets.toarray(), weights, penalty, groups, found)
+        form: Any = None  # the similarities are there
+        return MatrixRidge(form, S, *self._posed(problem, known)).solution()
 
     def _posed(self, problem: Problem, known: BoolArray | None) -> tuple[Any, ...]:
         """Return the attributes of `LinearRidge` from the targets on."""
         references, stages = problem.references, problem.stages
         posed = _targets(problem), references.weights, float(self.penalty), stages.n_jobs, stages.seed
         return *posed, references.groups, known, self.vocabulary, references.units
-
-    def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: IntArray) -> Solved:
-        references, penalty = problem.references, float(self.penalty)
-        targets, weights = _targets(problem).toarray(), references.weights
-        rows = _DoubleRows(problem)
-        A, n_old = shrink_inverse(A, kept), len(kept)
-        if references.n_rows > n_old:
-            S = rows.similarities(rows.X[n_old:])
-            ridge = np.diag(penalty / weights[n_old:])
-            A = extend_inverse(A, S[:, :n_old].T, S[:, n_old:] + ridge)
-        T = with_ones(targets)
-        U = A @ T
-        # one step of refinement, so that the rounding errors of many updates do not add up
-        U += A @ (T - rows.sums(U) - U * (penalty / weights)[:, None])
-        solution = solution_from_inverse(A, U, targets, weights, penalty, references.groups)
-        return self._solved(solution, targets, problem)
 
     def _linear_form(self, problem: Problem) -> LinearForm | None:
         """Return the similarity as an inner product, if that avoids a matrix of all pairs."""
@@ -309,59 +384,59 @@ class Ridge(Influence):
             return None
         return linear_form(problem.stages.similarity, problem.references.X)
 
-    def _solve_linear(self, problem: Problem, form: LinearForm, before: FloatArray | None = None) -> Solved:
-        known = knowledge(problem.references)
-        posed = self._posed(problem, known)
-        start = None
-        if before is not None and known is None:
-            # labels and sizes may have been added or removed: a start need not be right
-            start = np.zeros(posed[0].shape)
-            width = min(start.shape[1], before.shape[1])
-            start[: len(before), :width] = before[:, :width]
-        solution = LinearRidge(form, problem.references.X, *posed).solution(start)
-        return self._solved(solution, posed[0], problem)
-
-    def _solve_inducing(self, problem: Problem, used: IntArray) -> Solved:
-        references, stages = problem.references, problem.stages
-        rows = take_rows(references.X, used)
+    def _features(self, problem: Problem, used: IntArray) -> NystroemFeatures:
+        """Return the features of rows by their similarities to some references."""
+        stages, rows = problem.stages, take_rows(problem.references.X, used)
         if getattr(rows, "dtype", None) == np.float32:  # the factor of nearly equal rows needs all digits
             rows = rows.astype(np.float64)
         prepared = prepare(rows, [stages.similarity])
-        features = NystroemFeatures(prepared, stages.similarity, stages.engine.local_engine, stages.n_jobs)
-        all_targets, penalty = _targets(problem), float(self.penalty)
+        return NystroemFeatures(prepared, stages.similarity, stages.engine.local_engine, stages.n_jobs)
+
+    def _solve_inducing(self, problem: Problem, used: IntArray) -> RidgeSolution:
+        references, features = problem.references, self._features(problem, used)
 
         def solve(targets: Rows, weights: FloatArray) -> RidgeSolution:
-            found = feature_solution(features, references.X, targets, weights, penalty, references.groups)
+            penalty, groups = float(self.penalty), references.groups
+            found = feature_solution(features, references.X, targets, weights, penalty, groups)
             return replace(found, V=features.to_influence(found.V))
 
         known = knowledge(references)
         check_work(known, features.width)
-        solution = by_patterns(solve, all_targets, references.weights, known)
-        return replace(self._solved(solution, all_targets, problem), used=used)
+        return by_patterns(solve, _targets(problem), references.weights, known)
 
-    def _solved(self, solution: RidgeSolution, targets: Rows, problem: Problem) -> Solved:
-        references, weights, groups = (
-            problem.references,
-            problem.references.weights,
-            problem.references.groups,
-        )
-        if self.vocabulary and solution.inverse is not None:
-            rows = _DoubleRows(problem)
-            if sp.issparse(rows.X):
-                loo_scores = scores_without_own_columns(
-                    solution, rows.X, rows.similarities, targets, weights, groups
-                )
-                solution = replace(solution, loo_scores=loo_scores)
-        if self.gives_log_odds(references.n_labels):
-            solution = mixed(solution, targets, references.n_labels, weights, groups)
-        return Solved(
-            solution.V,
-            solution.mean,
-            loo_scores=solution.loo_scores,
-            inverse=solution.inverse,
-            residual=solution.residual,
-        )
+
+def _solved(solution: RidgeSolution, used: IntArray | None) -> Solved:
+    """Return a solution as the model keeps it."""
+    return Solved(solution.V, solution.mean, used, solution.loo_scores, residual=solution.residual)
+
+
+def _with_mixing(solved: Solved, mixing: Mixing, problem: Problem) -> Solved:
+    """Return the solution whose scores are log-odds; its intercept was the mean."""
+    assert solved.intercept is not None
+    intercept = mixing.intercept(solved.intercept, float(problem.references.weights.sum()))
+    return replace(solved, mixing=mixing, intercept=intercept)
 
 
 def _targets(problem: Problem) -> Rows:
     return problem.correct_for_missing(ridge_targets(problem.references))
+
+
+def _mean(problem: Problem) -> FloatArray:
+    """Return the mean of the targets, (width,)."""
+    weights = problem.references.weights
+    return np.asarray(weights @ _targets(problem)).ravel() / weights.sum()
+
+
+def _moved_columns(change: Change, now: References) -> Callable[[FloatArray], FloatArray]:
+    """Return a function that moves columns to where their label or set size is now; new ones are 0."""
+    former = change.former.references
+    _, sizes, to_sizes = np.intersect1d(former.sizes, now.sizes, return_indices=True)
+    at = np.append(np.arange(former.n_labels), former.n_labels + sizes)
+    to = np.append(change.places, now.n_labels + to_sizes)
+
+    def move(A: FloatArray) -> FloatArray:
+        moved = np.zeros((len(A), now.n_labels + len(now.sizes)))
+        moved[:, to] = A[:, at]
+        return moved
+
+    return move

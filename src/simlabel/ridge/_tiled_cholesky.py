@@ -193,7 +193,6 @@ class FactoredSystem(RidgeSystem):
     """The matrix s Z Z' s + penalty, with its factor in single precision as the preconditioner."""
 
     search = ConjugateGradients  # few steps are needed for any column
-    begins_near = False
 
     def __init__(self, products: SimilarityProducts, weights: FloatArray, penalty: float) -> None:
         super().__init__(products, weights, penalty)

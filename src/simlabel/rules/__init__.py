@@ -19,6 +19,7 @@ from simlabel.rules._scores import (
     binary_margin,
     class_shares,
     label_shares,
+    merged_blocks,
     n_outside,
 )
 from simlabel.rules._search import TUNED_METRICS
@@ -67,5 +68,6 @@ __all__ = [
     "for_positive_unlabeled",
     "label_shares",
     "logistic_probabilities",
+    "merged_blocks",
     "n_outside",
 ]

@@ -31,9 +31,8 @@ from simlabel.rules._scores import (
     class_shares,
     inside,
     label_shares,
-    merged,
+    merged_blocks,
     n_outside,
-    squeezed,
 )
 
 _STEEPEST = 100.0  # largest slope or offset of a logistic curve
@@ -70,7 +69,7 @@ class LeaveOneOutCalibration(BaseEstimator):
     name = "loo"
     file_key = "calibration.LeaveOneOutCalibration"
     fitted_state = ("single_", "temperature_", "curves_", "sum_scale_")
-    #: divisor of sums before a curve is applied; None for shares
+    #: root mean square of sums that are not shares, by which they are divided; None for shares
     sum_scale_: float | None = None
 
     def __init__(self, enough: int = 100) -> None:
@@ -87,11 +86,15 @@ class LeaveOneOutCalibration(BaseEstimator):
 
     def fit(self, blocks: Iterable[TrainingBlock], *, single: bool) -> Self:
         """Return a copy fitted to leave-one-out scores; `single` if each row has one class."""
-        block = merged(blocks, np.inf)
+        block = merged_blocks(blocks, np.inf)
         fitted = copy.copy(self)
         fitted.single_ = single
         if not single:
-            fitted.sum_scale_ = _scale(block.varying().scores)
+            fitted.sum_scale_ = None
+            scores = block.varying().scores
+            if n_outside(scores) > _FEW_OUTSIDE * scores.ranking.size:  # sums that are not shares
+                size = np.sqrt(np.mean(np.square(scores.ranking, dtype=np.float64)))
+                fitted.sum_scale_ = float(size) or None
         evidence, Y = fitted._evidence(block.scores), block.Y.toarray()
         if single:
             fitted.temperature_ = _temperature(evidence, Y, block.weights)
@@ -103,7 +106,9 @@ class LeaveOneOutCalibration(BaseEstimator):
         """Return what the curves, or the temperature, are applied to: numbers between 0 and 1."""
         if self.single_:
             return class_shares(scores)
-        return label_shares(scores) if self.sum_scale_ is None else squeezed(scores, self.sum_scale_)
+        if self.sum_scale_ is None:
+            return label_shares(scores)
+        return inside(scipy.special.expit(scores.ranking.astype(np.float64) / self.sum_scale_))
 
     def adapted(self, places: IntArray, n_labels: int) -> Self:
         """Return a copy for more labels; labels that it has not learned from keep their share."""
@@ -190,7 +195,7 @@ def logistic_probabilities(
 ) -> FloatArray:
     """Fit one logistic curve for each label, and return the probabilities of the same rows.
 
-    Unlike those of `LeaveOneOutCalibration`, they keep the order of the scores exactly.
+    Unlike `LeaveOneOutCalibration`, this keeps the order of the scores exactly.
 
     Parameters
     ----------
@@ -204,13 +209,6 @@ def logistic_probabilities(
     nothing = ~known.any(axis=0)
     slopes[nothing] = offsets[nothing] = 0.0
     return np.asarray(scipy.special.expit(slopes * scores + offsets))
-
-
-def _scale(scores: ScoreBlock) -> float | None:
-    """Return the root mean square of the sums if they are not shares; None if they are."""
-    if n_outside(scores) <= _FEW_OUTSIDE * scores.ranking.size:
-        return None
-    return float(np.sqrt(np.mean(np.square(scores.ranking, dtype=np.float64)))) or None
 
 
 def _curves(
@@ -331,7 +329,7 @@ class PositiveUnlabeled(BaseEstimator):
             return 1.0 - np.array([self.missing[name] for name in names], dtype=np.float64)
         if self.missing != "auto":
             return np.full(len(names), 1.0 - float(self.missing))
-        return _estimated(merged(blocks, np.inf))
+        return _estimated(merged_blocks(blocks, np.inf))
 
 
 def _estimated(block: TrainingBlock) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, IntArray, check_number
 from simlabel.rules._rules import LabelRule, Needs
-from simlabel.rules._scores import ScoreBlock, TrainingBlock, merged
+from simlabel.rules._scores import ScoreBlock, TrainingBlock, merged_blocks
 from simlabel.rules._search import flat_sweep, folds
 
 _Z = 1.959963984540054  # 97.5% quantile of the normal distribution
@@ -97,14 +97,14 @@ class OperatingPointRule(LabelRule):
 
     def fit(self, sizes: IntArray, blocks: Iterable[TrainingBlock]) -> Self:
         """Return a copy with the cutoff, and with the value that it reaches on held-out rows."""
-        block = merged(blocks, limits().evaluated_entries)
+        block = merged_blocks(blocks, limits().evaluated_entries)
         fitted = self._cut(block)
         hits = [self._cut(rest)._hits(held) for rest, held in folds(block)]
         fitted.measured_, fitted.low_, fitted.high_ = _share(np.concatenate([np.empty((0, 3)), *hits]))
         return fitted
 
     def _cut(self, block: TrainingBlock) -> Self:
-        flat = flat_sweep(merged([block]))
+        flat = flat_sweep(merged_blocks([block]))
         if self.measure == "precision":
             share = flat.right / np.maximum(flat.taken, 1e-300)
             reached = np.flatnonzero(flat.possible & (share >= self.aim))

@@ -50,7 +50,7 @@ class LabelRule(BaseEstimator):
     def fit(self, sizes: IntArray, blocks: Iterable[TrainingBlock]) -> Self:
         """Return a copy fitted to the set sizes seen in training and to the scores in `blocks`.
 
-        Sizes and blocks are those of labels that vary (`TrainingBlock.varying`); `adapted` adds the others.
+        Sizes and blocks hold only labels that vary (`TrainingBlock.varying`); `adapted` adds the others.
         """
         return self
 
@@ -157,7 +157,7 @@ class SetSize(LabelRule):
     def count(self, scores: ScoreBlock) -> IntArray:
         """Return the size with the largest sum; without candidate sizes, the rounded sum of the shares."""
         if not len(self.sizes_):
-            # a half goes to the smaller size, like any tie, whatever its last bits are
+            # a half goes to the smaller size, like any tie, independent of rounding
             shares = np.clip(scores.with_constant_labels(scores.shares), 0.0, 1.0)
             return np.ceil(shares.sum(axis=1) - 0.5 - 1e-6).astype(np.int64)
         return self.sizes_[np.argmax(scores.sizes, axis=1)]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-import scipy.special
 
 from simlabel._utils.advice import SimlabelWarning
 from simlabel._utils.limits import limits
@@ -87,7 +86,7 @@ class TrainingBlock:
     weights : array, (n_rows,)
     unknown : csr_array, (n_rows, n_labels), or None
         Ones where it is unknown whether a label is true; None if everything is known.
-    recorded : array, (n_labels,), or None
+    label_frequency : array, (n_labels,), or None
         Share of each label's true occurrences that are recorded; None if all are.
     numbers : array, (n_labels,), or None
         Label index of each column; None for all labels in order.
@@ -151,7 +150,7 @@ def _at(values: Any, index: Any) -> Any:
     return None if values is None else values[index]
 
 
-def merged(blocks: Iterable[TrainingBlock], most: float | None = None) -> TrainingBlock:
+def merged_blocks(blocks: Iterable[TrainingBlock], most: float | None = None) -> TrainingBlock:
     """Return all rows as one block; if they have more than `most` scores, a half, a quarter and so on.
 
     Which rows remain depends on their `places`, or on their positions if these are None.
@@ -162,11 +161,12 @@ def merged(blocks: Iterable[TrainingBlock], most: float | None = None) -> Traini
     for block in blocks:
         n = len(block.weights)
         places = np.arange(seen, seen + n) if block.places is None else block.places
-        parts.append(_every(replace(block, places=places), step))
+        block = replace(block, places=places)
+        parts.append(block if step == 1 else block.of_rows(np.flatnonzero(places % step == 0)))
         seen += n
         while sum(part.scores.labels.size for part in parts) > most and step < seen:
             step *= 2
-            parts = [_every(part, step) for part in parts]
+            parts = [part.of_rows(np.flatnonzero(np.asarray(part.places) % step == 0)) for part in parts]
     if len(parts) == 1:
         return parts[0]
     scores = _joined([part.scores for part in parts], "labels", "sizes", "totals")
@@ -175,11 +175,6 @@ def merged(blocks: Iterable[TrainingBlock], most: float | None = None) -> Traini
         ranking = joined([part.scores.ranking for part in parts])
     rows: TrainingBlock = _joined(parts, "Y", "weights", "unknown", "places")
     return replace(rows, scores=replace(scores, ranking=ranking))
-
-
-def _every(block: TrainingBlock, step: int) -> TrainingBlock:
-    assert block.places is not None  # `merged` has numbered the rows
-    return block if step == 1 else block.of_rows(np.flatnonzero(block.places % step == 0))
 
 
 def _joined(parts: Sequence[Any], *names: str) -> Any:
@@ -198,11 +193,6 @@ def n_outside(scores: ScoreBlock) -> int:
     total = scores.total
     rounding = _ROUNDING * np.abs(total)
     return int(np.count_nonzero((scores.ranking < -rounding) | (scores.ranking > total + rounding)))
-
-
-def squeezed(scores: ScoreBlock, scale: float) -> FloatArray:
-    """Map sums of any sign to numbers strictly inside (0, 1), in the same order."""
-    return inside(scipy.special.expit(scores.ranking.astype(np.float64) / scale))
 
 
 def inside(shares: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import AnyArray, BoolArray, FloatArray, IntArray
 from simlabel.metrics import Truth, find_criterion
-from simlabel.rules._scores import TrainingBlock, merged
+from simlabel.rules._scores import TrainingBlock, merged_blocks
 
 if TYPE_CHECKING:
     from simlabel.rules._rules import LabelRule
@@ -307,7 +307,7 @@ def best_by_folds(
     """
     held_out: list[TrainingBlock] = []
     predicted: list[list[sp.csr_array]] = []  # by fold and rule
-    for rest, held in folds(merged([block], limits().evaluated_entries)):
+    for rest, held in folds(merged_blocks([block], limits().evaluated_entries)):
         held_out.append(held)
         predicted.append([rule.predict(held.scores) for rule in fit_all([rest])])
     return fit_all([block])[_clearly_best(held_out, predicted, criterion) if held_out else 0]
@@ -316,7 +316,7 @@ def best_by_folds(
 def _clearly_best(held_out: list[TrainingBlock], predicted: list[list[sp.csr_array]], criterion: str) -> int:
     def losses(criterion: str, without: int | None = None) -> FloatArray:
         some = [fold for fold in range(len(held_out)) if fold != without]
-        block = merged([held_out[fold] for fold in some], np.inf)
+        block = merged_blocks([held_out[fold] for fold in some], np.inf)
         by_rule = zip(*(predicted[fold] for fold in some), strict=True)
         return np.array([_loss(sp.vstack(sets, format="csr"), block, criterion) for sets in by_rule])
 

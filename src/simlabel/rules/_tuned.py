@@ -13,7 +13,7 @@ import numpy as np
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, IntArray, check_number, check_numbers
 from simlabel.rules._rules import CustomRule, FixedSize, LabelRule, Needs, SetSize
-from simlabel.rules._scores import ScoreBlock, TrainingBlock, merged
+from simlabel.rules._scores import ScoreBlock, TrainingBlock, merged_blocks
 from simlabel.rules._search import (
     AT_MOST,
     TUNED_METRICS,
@@ -109,7 +109,7 @@ class CutoffRule(TunedRule):
         fitted = copy.copy(self)
         fitted.minimum = self.resolved_minimum(sizes)
         if self.value == "auto":
-            block = merged(blocks)
+            block = merged_blocks(blocks)
             fitted.value_ = common_threshold(block, self.criterion) if block.scores.labels.size else 0.0
         else:
             fitted.value_ = float(self.value)
@@ -214,14 +214,14 @@ class PerLabel(TunedRule):
             return self._fitted(sizes, np.asarray(self.thresholds, dtype=np.float64), self.shrinkage)
         if self.shrinkage == "auto":
             fit_all = partial(self.fit_each, self.strengths, sizes)
-            return best_by_folds(fit_all, merged(blocks), self.criterion)
+            return best_by_folds(fit_all, merged_blocks(blocks), self.criterion)
         return self.fit_each([self.shrinkage], sizes, blocks)[0]
 
     def fit_each(
         self, strengths: Sequence[Strength], sizes: IntArray, blocks: Iterable[TrainingBlock]
     ) -> list[Self]:
         """Return a rule for each strength of shrinkage; what they share is computed once."""
-        block = merged(blocks)
+        block = merged_blocks(blocks)
         tuned = tuned_thresholds(block, self.criterion, strengths, self.at_most)
         numbers = range(block.Y.shape[1]) if block.numbers is None else block.numbers.tolist()
         for at, label in enumerate(numbers if self.thresholds else ()):
@@ -300,7 +300,7 @@ class AutoRule(TunedRule):
     def fit(self, sizes: IntArray, blocks: Iterable[TrainingBlock]) -> Any:
         """Return the chosen rule, fitted."""
         bounds: Any = {"minimum": self.resolved_minimum(sizes), "maximum": self.maximum}
-        block = merged(blocks)
+        block = merged_blocks(blocks)
         rules: list[LabelRule] = [CutoffRule(criterion=self.criterion, **bounds), SetSize(**bounds)]
         if block.Y.shape[1] <= limits().threshold_labels:
             rules.insert(1, Threshold(**bounds))

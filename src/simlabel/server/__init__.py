@@ -1,6 +1,6 @@
 """A tagging server for a small team: a store with a journal, a model of it, an HTTP API and a page.
 
-The command line uses `serve`, `new_token`, `cancel_import`, `check_table` and `backup`. `TaggingServer` is
+The command line uses `serve`, `new_token`, `cancel_import`, `check_import` and `backup`. `TaggingServer` is
 the state of a running server, and `ServerStore` its store: functions in `changes` write it, functions in
 `views` read it.
 """
@@ -16,7 +16,7 @@ from simlabel.server._parsing import (
     ImportOptions,
     ReaderCrashed,
     TableReader,
-    check_table,
+    check_import,
     limit_memory,
     read_messages,
 )
@@ -54,7 +54,7 @@ __all__ = [
     "cancel_import",
     "changes",
     "changes_since",
-    "check_table",
+    "check_import",
     "create_store",
     "export_items",
     "fit_model",

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from simlabel import __version__
 from simlabel.server._changes import NewItem, add_items
 from simlabel.server._desk import TaggingServer
-from simlabel.server._middleware import Reader, Tagging, as_json
+from simlabel.server._middleware import Reader, Tagging, json_response
 from simlabel.server._types import NotFound, Probability, ServerError, Text
 from simlabel.server._views import label_names, text_column
 
@@ -24,7 +24,7 @@ def _check_project(project_id: Annotated[str, Path(max_length=100)]) -> None:
         raise NotFound(f"Project {project_id!r} not found: the only project is {PROJECT!r}.")
 
 
-router = APIRouter(prefix="/v1", tags=["Annif"])
+annif_router = APIRouter(prefix="/v1", tags=["Annif"])
 _project = APIRouter(prefix="/projects/{project_id}", dependencies=[Depends(_check_project)])
 _Limit = Annotated[int, Field(ge=1, le=1000)]
 _URI = "urn:simlabel:label:"
@@ -54,13 +54,13 @@ class _Form(BaseModel):
 _FORM = {"application/x-www-form-urlencoded": {"schema": _Form.model_json_schema()}}
 
 
-@router.get("/")
+@annif_router.get("/")
 def show_info(context: Reader) -> dict[str, str]:
     """Return the title and version of the API."""
     return {"title": "simlabel, by Annif's REST interface", "version": __version__}
 
 
-@router.get("/projects")
+@annif_router.get("/projects")
 def list_projects(context: Reader) -> dict[str, Any]:
     """Return all projects: there is one."""
     return {"projects": [show_project(context)]}
@@ -86,7 +86,7 @@ def show_project(context: Reader) -> dict[str, Any]:
     response_model=dict[str, Any],
     openapi_extra={"requestBody": {"required": True, "content": _FORM}},
 )
-async def suggest(context: Reader, request: Request) -> Any:
+async def suggest_subjects(context: Reader, request: Request) -> Any:
     """Return subjects for a text."""
     try:
         fields = parse_qsl((await request.body()).decode(), keep_blank_values=True)
@@ -96,7 +96,7 @@ async def suggest(context: Reader, request: Request) -> Any:
             "The form cannot be read: it has the fields text and, optionally, limit (1 to 1000) and "
             "threshold (0 to 1)."
         ) from None
-    return as_json(
+    return json_response(
         {"results": (await _suggestions(context.desk, [form.text], form.limit, form.threshold))[0]}
     )
 
@@ -111,7 +111,7 @@ async def suggest_batch(
     """Return subjects for up to 32 texts."""
     found = await _suggestions(context.desk, [one.text for one in documents], limit, threshold)
     pairs = zip(documents, found, strict=True)
-    return as_json([{"document_id": one.document_id, "results": results} for one, results in pairs])
+    return json_response([{"document_id": one.document_id, "results": results} for one, results in pairs])
 
 
 @_project.post("/learn", status_code=204, response_class=Response)
@@ -144,4 +144,4 @@ async def _suggestions(
     ]
 
 
-router.include_router(_project)
+annif_router.include_router(_project)

@@ -12,10 +12,10 @@ from pydantic import ConfigDict, Field
 from simlabel.server._journal import (
     Change,
     ChangeContext,
-    as_json,
     current,
     differing,
     erase,
+    json_text,
     known,
     position_of,
     undo,
@@ -25,7 +25,7 @@ from simlabel.server._types import (
     MAX_ROWS,
     Conflict,
     Content,
-    Description,
+    DescriptionText,
     Name,
     NotFound,
     Number,
@@ -55,7 +55,7 @@ NewItems = Annotated[Sequence[NewItem], Field(min_length=1, max_length=MAX_ROWS)
 
 
 @dataclass
-class Added:
+class AddedItems:
     """The result of adding items: their ids, in order, and the number of the last change.
 
     Among the items that existed before, `updated` counts those that were changed and `unchanged` the others.
@@ -98,7 +98,7 @@ def label_id(by: ChangeContext, name: str) -> int:
     return _find_label(by, name) or add_label(by, name)
 
 
-def add_label(by: ChangeContext, name: Name, description: Description = "") -> int:
+def add_label(by: ChangeContext, name: Name, description: DescriptionText = "") -> int:
     """Add a label."""
     fields = {"name": _unused_name(by, name), "description": description, "deleted": 0}
     number = by.new_number("labels")
@@ -113,9 +113,9 @@ def _unused_name(by: ChangeContext, name: str) -> str:
     return name
 
 
-def add_items(by: ChangeContext, items: NewItems, source: str = "import") -> Added:
+def add_items(by: ChangeContext, items: NewItems, source: str = "import") -> AddedItems:
     """Add items. An item whose name exists is updated, and gets the tags that no user has changed."""
-    added, tag = Added(), _tag(by, "present", source)
+    added, tag = AddedItems(), _tag(by, "present", source)
     for item in items:
         name = None if item.name is None else checked_name(item.name, "name")
         labels = {label_id(by, label) for label in item.tags}
@@ -192,7 +192,7 @@ def accept(by: ChangeContext, number: int, sure: Sequence[tuple[str, float]]) ->
 
 
 def change_label(
-    by: ChangeContext, number: int, name: Name | None = None, description: Description | None = None
+    by: ChangeContext, number: int, name: Name | None = None, description: DescriptionText | None = None
 ) -> int | None:
     """Change the name or the description of a label."""
     before = known(by, "label", number)
@@ -254,7 +254,7 @@ def forget_item(by: ChangeContext, number: int) -> int:
         raise NotFound(f"There is no item {number}.")
     seq = by.append("forget", [])
     by.db.execute("INSERT INTO touched (item, seq) VALUES (?, ?)", (number, seq))
-    values = number, seq, as_json(list(_remains(by, erase(by.db, number))))
+    values = number, seq, json_text(list(_remains(by, erase(by.db, number))))
     by.db.execute("INSERT INTO forgotten (item, seq, remains) VALUES (?, ?, ?)", values)
     # digests of requests are erased; the rows stay, because otherwise a repeated request would be done again
     answers = "SELECT answer FROM answered WHERE item = ?"

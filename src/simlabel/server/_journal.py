@@ -70,7 +70,7 @@ class ChangeContext:
             self.check_lease(item)
         found = self.db.execute(
             "INSERT INTO journal (at, actor, kind, changes, undoes) VALUES (?, ?, ?, ?, ?)",
-            (self.at, self.actor, kind, as_json(changes), undoes),
+            (self.at, self.actor, kind, json_text(changes), undoes),
         )
         assert found.lastrowid is not None
         apply_changes(self.db, found.lastrowid, kind, changes, undoes)
@@ -96,7 +96,7 @@ class ChangeContext:
         return self.append(kind, changes) if changes else None
 
 
-def as_json(value: Any) -> str:
+def json_text(value: Any) -> str:
     """Return the JSON text of a value as it is stored."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -145,7 +145,7 @@ def _write(db: sqlite3.Connection, what: str, key: Any, after: Fields) -> None:
         return
     fields = {name: after[name] for name in _COLUMNS[what] if name in after}
     if "content" in fields:
-        fields["content"] = as_json(fields["content"])
+        fields["content"] = json_text(fields["content"])
     assignments = ", ".join(f"{name} = ?" for name in fields)
     update = f"UPDATE {what}s SET {assignments} WHERE {where}"
     if not db.execute(update, (*fields.values(), *columns.values())).rowcount:
@@ -191,10 +191,11 @@ def undo(by: ChangeContext, number: int) -> int:
     changes = list(inverse(json.loads(row["changes"])))
     if row["kind"] in LASTING or not changes:
         raise Conflict(f"Change {number} ({row['kind']}) cannot be undone.")
+    gone = {tuple(key) for what, key, _, after in changes if what == "tag" and after is None}
     for what, key, before, after in changes:
         now = current(by.db, what, key)
         if what == "label":
-            _check_label(by, key, after)
+            _check_label(by, key, after, gone)
         same = now == before if now is None or before is None else before.items() <= now.items()
         if not same:
             raise Conflict(f"The result of change {number} was changed since: undo the later change first.")
@@ -211,10 +212,12 @@ def _check_tags(by: ChangeContext, number: int, changes: list[Change]) -> None:
             raise Conflict(f"The label of change {number} was deleted since: undo the deletion first.")
 
 
-def _check_label(by: ChangeContext, key: int, after: Fields) -> None:
-    """Refuse to remove a label that is in use, and to restore one whose name is taken."""
-    if after is None and by.one("SELECT 1 FROM tags WHERE label = ?", key):
-        raise Conflict(f"Label {key} is in use: delete it instead.")
+def _check_label(by: ChangeContext, key: int, after: Fields, gone: set[tuple[int, ...]]) -> None:
+    """Refuse to remove a label with tags that stay, and to restore one whose name is taken."""
+    if after is None or after.get("deleted"):
+        items = by.db.execute("SELECT item FROM tags WHERE label = ?", (key,))
+        if any((item, key) not in gone for (item,) in items):
+            raise Conflict(f"Label {key} is in use: delete it instead.")
     row = by.one("SELECT name, deleted FROM labels WHERE id = ?", key)
     if after is None or (row is None and not {"name", "deleted"} <= after.keys()):
         return
@@ -253,7 +256,7 @@ def erase(db: sqlite3.Connection, item: int) -> list[dict[str, Any]]:
         changes = json.loads(text)
         others = [change for change in changes if items_of([change]) != {item}]
         states += [after for what, key, _, after in changes if what == "item" and key == item and after]
-        db.execute("UPDATE journal SET changes = ? WHERE seq = ?", (as_json(others), seq))
+        db.execute("UPDATE journal SET changes = ? WHERE seq = ?", (json_text(others), seq))
     for table, column in (("items", "id"), ("tags", "item"), ("leases", "item")):
         db.execute(f"DELETE FROM {table} WHERE {column} = ?", (item,))
     return states

@@ -30,7 +30,7 @@ LearnerProgress = Callable[[int, int | None, str], None]
 _REST = 1.0  # maximum pause in seconds between updates; pending updates cover the changes meanwhile
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _ENVIRONMENT["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the default pool reserves 1 GiB of address space
-_MAIN = "from simlabel.server._learner import main; main()"
+_MAIN = "from simlabel.server._learner import run_learner; run_learner()"
 
 
 def start_child(main: str, *arguments: Path | float) -> subprocess.Popen[str]:
@@ -163,7 +163,7 @@ class Learner:
         return {**positions, "file": self.file, "rows": n, "tuned": tuned}
 
 
-def main() -> None:
+def run_learner() -> None:
     """Answer the requests on stdin until it is closed."""
     learner = Learner(*map(Path, sys.argv[1:3]))
     os.nice(5)  # requests of users have priority

@@ -26,7 +26,7 @@ from simlabel.server._predicting import asker
 from simlabel.server._types import Forbidden, ServerError, TooManyRequests, Unauthenticated
 from simlabel.server._users import LOCAL, LOOPBACK, User, is_loopback
 
-log = logging.getLogger("simlabel.server")
+_log = logging.getLogger("simlabel.server")
 
 COOKIE = "simlabel_session"
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -78,7 +78,7 @@ class RequestContext:
         return await asyncio.wrap_future(work)
 
 
-def as_json(answer: Any) -> Response:
+def json_response(answer: Any) -> Response:
     """Return a response without validation, which takes as long as predicting a row."""
     return Response(json.dumps(answer), media_type="application/json")
 
@@ -283,7 +283,7 @@ class AuthMiddleware:
         method = scope["method"] if scope["method"] in HTTPMethod.__members__ else "OTHER"
         self._requests.labels(method, route, status[0]).inc()
         self._seconds.labels(route).observe(taken)
-        log.info("%s %s %d %.0f ms", method, route, status[0], taken * 1000)
+        _log.info("%s %s %d %.0f ms", method, route, status[0], taken * 1000)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)

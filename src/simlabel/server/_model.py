@@ -86,13 +86,13 @@ def changes_since(db: sqlite3.Connection, position: int) -> Changes:
     return Changes(now, touched, tuple(labeled_items))
 
 
-def as_rows(contents: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
+def table_rows(contents: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
     """Return contents as rows of a table with the given columns."""
     return [{name: content.get(name) for name in columns} for content in contents]
 
 
 def _training_data(labeled_items: Sequence[LabeledItem], columns: Sequence[str]) -> dict[str, Any]:
-    rows = as_rows([labeled_item.content for labeled_item in labeled_items], columns)
+    rows = table_rows([labeled_item.content for labeled_item in labeled_items], columns)
     return {
         "X": rows,
         "y": [set(one.labels) for one in labeled_items],
@@ -185,7 +185,7 @@ class PendingUpdates:
 
     def outputs(self, contents: Sequence[dict[str, Any]]) -> Outputs:
         """Return the model's outputs for contents, with the pending updates."""
-        return self._model.outputs(as_rows(contents, self._columns), self._notes)
+        return self._model.outputs(table_rows(contents, self._columns), self._notes)
 
     def _add(self, labeled_items: Sequence[LabeledItem], removed: Collection[int] = ()) -> None:
         """Add items, replacing their earlier versions, and remove those that are gone."""
@@ -201,7 +201,7 @@ class PendingUpdates:
         items = [self._items[at] for at in remaining] + [(one.revision, one.item) for one in new]
         pending = self._notes.part(np.array(remaining)) if self._notes is not None and remaining else None
         if new:
-            rows = as_rows([one.content for one in new], self._columns)
+            rows = table_rows([one.content for one in new], self._columns)
             y = [set(one.labels) if one.done else PartialLabels(one.labels, one.rejected) for one in new]
             more = self._model.pending_rows(rows, y)
             pending = more if pending is None else pending + more
@@ -215,7 +215,7 @@ def why(model: Tagger, content: dict[str, Any], label: int) -> dict[str, Any] | 
     known = model.classes_.tolist()
     if str(label) not in known:
         return None
-    explanation = model.explain(as_rows([content], model.feature_names_in_.tolist()), top=_ITEMS)
+    explanation = model.explain(table_rows([content], model.feature_names_in_.tolist()), top=_ITEMS)
     column, words = known.index(str(label)), []
     if explanation.has_words:
         frame = explanation.words(0, str(label)).head(_WORDS).round({"contribution": 6})
@@ -247,7 +247,7 @@ def _order(db: sqlite3.Connection, model: Tagger) -> list[int]:
     rows = db.execute(query, (_POOL,)).fetchall()
     if not rows:
         return []
-    pool = as_rows([json.loads(row["content"]) for row in rows], model.feature_names_in_.tolist())
+    pool = table_rows([json.loads(row["content"]) for row in rows], model.feature_names_in_.tolist())
     return [int(rows[place]["id"]) for place in model.suggest(pool, n=min(_PICKED, len(rows))).tolist()]
 
 

@@ -32,9 +32,9 @@ _CHUNK_CHARACTERS = 1 << 22  # or fewer rows, if they are long
 _ROWS_ALWAYS = 100_000  # rows that a file of any size may have; larger files may have one for each byte
 _MEMORY_RATIO, _MEMORY_ALWAYS = 100, 1 << 30  # bytes for each byte of the file, and minimum
 _SECONDS_ALWAYS, _SECONDS_PER_MIB = 60, 10
-_MAIN = "from simlabel.server._parsing import main; main()"
+_MAIN = "from simlabel.server._parsing import run_parser; run_parser()"
 _Text = Annotated[str, Field(min_length=1, max_length=300)]
-Problem = dict[str, Any]
+ImportProblem = dict[str, Any]
 
 
 class ImportOptions(BaseModel):
@@ -65,7 +65,7 @@ class Part:
     upto: int
     total: int
     rows: list[ImportedRow]
-    problems: list[Problem]
+    problems: list[ImportProblem]
 
 
 class ReaderCrashed(ServerError, status=400):
@@ -119,7 +119,7 @@ class TableReader:
         self._process.stdout.close()
 
 
-def check_table(file: Path, options: ImportOptions) -> int:
+def check_import(file: Path, options: ImportOptions) -> int:
     """Read a table as an import does, but discard its rows; return their number.
 
     Raises
@@ -143,7 +143,7 @@ def _time_limit(file: Path) -> int:
     return _SECONDS_ALWAYS + _SECONDS_PER_MIB * size // (1 << 20)
 
 
-def main() -> None:
+def run_parser() -> None:
     """Write the parts of a table to stdout, as the main function of the process."""
     file, seconds = Path(sys.argv[1]), int(sys.argv[2])
     options = ImportOptions.model_validate_json(sys.stdin.read())
@@ -225,7 +225,7 @@ def _check_columns(names: list[str], n_rows: int, file: Path, options: ImportOpt
 
 
 def _parts(
-    rows: Iterable[tuple[int, ImportedRow | None]], problems: list[Problem], total: int
+    rows: Iterable[tuple[int, ImportedRow | None]], problems: list[ImportProblem], total: int
 ) -> Iterator[Part]:
     """Yield rows in parts of limited size."""
     taken: list[ImportedRow] = []
@@ -250,7 +250,7 @@ def _label_text(cell: Any) -> Any:
 
 
 def _items(
-    rows: Iterable[tuple[int, Any]], options: ImportOptions, problems: list[Problem]
+    rows: Iterable[tuple[int, Any]], options: ImportOptions, problems: list[ImportProblem]
 ) -> Iterator[tuple[int, ImportedRow | None]]:
     """Yield the index of each row, and the row as an item or None if it is invalid."""
     names, seen = dict[str, int](), Counter[str]()

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from simlabel import Tagger
     from simlabel.server._model import PendingUpdates
 
-ROWS = 64  # in one pass of the model
+PASS_ROWS = 64  # in one pass of the model
 _PASS = 200_000  # characters in one pass; further rows wait for the next pass
 _ROW = 200  # characters that each row counts in addition to its own
 MAX_TEXT = 2_000_000  # characters of a bounded request
 _MAX_WAITING = 4 * MAX_TEXT  # of all waiting requests of one user
 _ROUND = 4  # digits of a probability
 
-Content = dict[str, Any] | str
+RowContent = dict[str, Any] | str
 asker: ContextVar[str] = ContextVar("asker", default="")  # the name of the user whose request is handled
 Shown = list[dict[str, Any]]
 
 
-def characters(content: Content) -> int:
+def characters(content: RowContent) -> int:
     """Return the length of a row."""
     if isinstance(content, str):
         return len(content)
@@ -46,7 +46,7 @@ class Request:
     """A request for suggestions, and the suggestions of the rows that are finished."""
 
     who: str
-    contents: Sequence[Content]
+    contents: Sequence[RowContent]
     limit: int
     threshold: float
     answer: Future[Any] = field(default_factory=Future)
@@ -88,7 +88,7 @@ class FairQueue:
     def next(self) -> list[tuple[Request, range]]:
         """Return the rows of the next pass, by request."""
         self._waiting = [one for one in self._waiting if not one.answer.cancelled()]
-        rows, room = ROWS, _PASS
+        rows, room = PASS_ROWS, _PASS
         parts: list[tuple[Request, range]] = []
         waiting = list(self._waiting)
         while waiting and rows:
@@ -123,7 +123,7 @@ def _check_size(request: Request, waiting: Sequence[Request]) -> None:
 
 
 @dataclass(frozen=True)
-class Suggestions:
+class RowSuggestions:
     """For each row labels with ids, names and probabilities, the most probable first.
 
     `position` is the last change that the model was trained on; `plain_position` is the last one that is
@@ -147,7 +147,7 @@ class Published:
     def warm(self) -> None:
         """Precompute what the first prediction needs, so that no request waits for it."""
         self.model.warm_up()
-        for n in (1, ROWS):
+        for n in (1, PASS_ROWS):
             self.pending_updates.outputs([{}] * n)
         self.pending_updates.warm()
         if not gc.get_freeze_count():  # these objects are permanent: scanning them takes 100 ms each time
@@ -183,8 +183,8 @@ class Predictor:
         raise Conflict("There is no model so far: tag at least two items, one with a label, as done.")
 
     def suggest(
-        self, contents: Sequence[Content], limit: int, threshold: float, bounded: bool = False
-    ) -> Future[Suggestions]:
+        self, contents: Sequence[RowContent], limit: int, threshold: float, bounded: bool = False
+    ) -> Future[RowSuggestions]:
         """Suggest at most `limit` labels for each row or text: those predicted or with enough probability.
 
         The size of a request is `bounded` if its rows come from a client, not from the store.
@@ -261,7 +261,7 @@ def _finish(request: Request, error: Exception | None) -> None:
         request.answer.set_exception(error)
     else:
         assert request.positions is not None
-        request.answer.set_result(Suggestions(*request.positions, request.found))
+        request.answer.set_result(RowSuggestions(*request.positions, request.found))
 
 
 def _row_suggestions(found: Any, row: int, names: dict[int, str], limit: int, threshold: float) -> Shown:

@@ -29,14 +29,14 @@ from simlabel.server._middleware import (
     Reader,
     RequestContext,
     Tagging,
-    as_json,
     check_local,
     check_site,
+    json_response,
 )
 from simlabel.server._parsing import ImportOptions
-from simlabel.server._transfer import FORMATS, export_items
+from simlabel.server._transfer import MEDIA_TYPES, export_items
 from simlabel.server._types import DiskFull, NotReady, Number, ReadOnlyError, ServerError, Unauthenticated
-from simlabel.server._users import LOCAL, SESSION_SECONDS, new_token, revoke_token
+from simlabel.server._users import LOCAL, SESSION_SECONDS, add_token, revoke_token
 
 router = APIRouter(tags=["desk"])
 item_router = APIRouter(prefix="/api", tags=["items"])
@@ -53,14 +53,14 @@ _GAUGES = {
 _BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _TABLE = "The file: CSV or TSV, JSON, JSON Lines (these also with gzip), Parquet or xlsx."
 _FILE = {"required": True, "description": _TABLE, "content": _BINARY}
-_MEDIA_TYPES: dict[str, Any] = {kind.partition(";")[0]: {} for kind in FORMATS.values()}
+_EXPORT_CONTENT: dict[str, Any] = {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}
 
 
 @router.post("/api/suggest", response_model=wire.Suggestions)
 async def suggest(context: Reader, body: wire.SuggestBody) -> Any:
     """Suggest labels for rows, which are not stored."""
     found = context.desk.predictor.suggest(body.rows, body.limit, body.threshold, bounded=True)
-    return as_json(vars(await asyncio.wrap_future(found)))
+    return json_response(vars(await asyncio.wrap_future(found)))
 
 
 @router.post("/api/queue/next", response_model=wire.Next)
@@ -77,12 +77,14 @@ async def lease_item(context: Tagging, number: Number) -> Any:
 
 
 @router.post("/api/items/{number}/forget", response_model=wire.Forgotten)
-def forget_item(context: Admin, number: Number) -> Any:
+def forget_item_everywhere(context: Admin, number: Number) -> Any:
     """Erase an item everywhere except in existing backups. This cannot be undone."""
     return context.desk.forget(context.user, number, _FORGET_SECONDS)
 
 
-@router.post("/api/imports", response_model=wire.Job, status_code=202, openapi_extra={"requestBody": _FILE})
+@router.post(
+    "/api/imports", response_model=wire.ImportJob, status_code=202, openapi_extra={"requestBody": _FILE}
+)
 async def import_table(
     context: Importing, request: Request, options: Annotated[ImportOptions, Query()]
 ) -> Any:
@@ -114,12 +116,12 @@ async def import_table(
     return await asyncio.to_thread(desk.store.read, views.job, number)
 
 
-@router.get("/api/export", response_class=StreamingResponse, responses={200: {"content": _MEDIA_TYPES}})
+@router.get("/api/export", response_class=StreamingResponse, responses={200: {"content": _EXPORT_CONTENT}})
 def export(context: Reader, format: Literal["csv", "jsonl", "xlsx"] = "csv") -> StreamingResponse:
     """Export all items with their tags. In CSV and xlsx no cell is a formula."""
     pieces = export_items(context.desk.store, format)
     headers = {"content-disposition": f'attachment; filename="items.{format}"'}
-    return StreamingResponse(pieces, media_type=FORMATS[format], headers=headers)
+    return StreamingResponse(pieces, media_type=MEDIA_TYPES[format], headers=headers)
 
 
 @router.get("/api/session", response_model=wire.Session)
@@ -161,7 +163,7 @@ async def make_token(context: Admin, body: wire.TokenBody) -> Any:
     context = RequestContext(
         context.desk, context.user
     )  # without idempotency key: the answer contains the secret
-    number, secret = await context.changed(new_token, body.name, body.role)
+    number, secret = await context.changed(add_token, body.name, body.role)
     return {"id": number, "token": secret}
 
 
@@ -313,6 +315,6 @@ _query_route("GET /quality", Reader, TaggingServer.quality, wire.Quality)
 _query_route("POST /retune", Admin, TaggingServer.retune, wire.Retune, code=202)
 _query_route("GET /status", Reader, TaggingServer.status, wire.State)
 _view("GET /jobs", Reader, views.jobs, wire.Jobs, number=None)
-_view("GET /jobs/{number}", Reader, views.job, wire.Job)
-_query_route("DELETE /jobs/{number}", Admin, TaggingServer.cancel_import, wire.Job)
+_view("GET /jobs/{number}", Reader, views.job, wire.ImportJob)
+_query_route("DELETE /jobs/{number}", Admin, TaggingServer.cancel_import, wire.ImportJob)
 _view("GET /tokens", Admin, views.tokens, wire.Tokens)

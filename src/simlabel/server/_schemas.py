@@ -82,7 +82,7 @@ def _expanded(type_: Any) -> Any:
     return GenericAlias(list, (_expanded(*type_),)) if isinstance(type_, list) else type_
 
 
-Problem = _model("Problem", "What is wrong, and what to do.", "type title detail", status=int)
+ProblemDetails = _model("ProblemDetails", "What is wrong, and what to do.", "type title detail", status=int)
 Done = _model("Done", "The number of the change; null if nothing differs.", "seq")
 Made = _model("Made", "The id of the new object.", "id")
 Added = _model("Added", "The ids of the items, in order.", "ids updated unchanged position")
@@ -126,8 +126,8 @@ Entries = _model("Entries", "Changes, the newest first.", changes=[_Entry])
 _job = "An import: the number of rows that are stored and in total, their results, and the problems."
 _JobState = Literal["waiting", "done", "failed", "canceled"]
 _job_fields = {"done": int, "state": _JobState, "problems": [dict[str, Any]]}
-Job = _model("Job", _job, "id name actor at new updated unchanged total", **_job_fields)
-Jobs = _model("Jobs", "Imports, the newest first.", jobs=[Job])
+ImportJob = _model("ImportJob", _job, "id name actor at new updated unchanged total", **_job_fields)
+Jobs = _model("Jobs", "Imports, the newest first.", jobs=[ImportJob])
 _Token = _model("Token", "A token without its secret.", "id name role revoked")
 Tokens = _model("Tokens", "All tokens.", tokens=[_Token])
 NewToken = _model("NewToken", "The secret, which is shown only once.", "id token")

@@ -52,11 +52,11 @@ _BUSY = (
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )
 _PAGE = Path(__file__).parent / "page"
-_PROBLEM = {"application/problem+json": {"schema": _schemas.Problem.model_json_schema()}}
+_PROBLEM = {"application/problem+json": {"schema": _schemas.ProblemDetails.model_json_schema()}}
 _DETAILS = {404: "There is no resource at this address.", 405: "This address does not support this method."}
 
 _logged: dict[str, float] = {}  # the last time that an error was logged, by kind
-log = logging.getLogger("simlabel.server")
+_log = logging.getLogger("simlabel.server")
 
 
 def max_connections() -> int:
@@ -166,7 +166,7 @@ def log_once(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     now = time.monotonic()
     if now - _logged.get(kind, -_LOG_SECONDS) >= _LOG_SECONDS:
         _logged[kind] = now
-        log.error("%s; further errors of this kind are not logged for a minute", kind)
+        _log.error("%s; further errors of this kind are not logged for a minute", kind)
 
 
 def make_app(desk: TaggingServer) -> ASGIApp:
@@ -190,7 +190,7 @@ def make_app(desk: TaggingServer) -> ASGIApp:
     )
     app.state.desk = desk
     app.state.registry = CollectorRegistry()
-    for router in (_routes.router, _annif.router, _routes.item_router):  # in the order of matching
+    for router in (_routes.router, _annif.annif_router, _routes.item_router):  # in the order of matching
         app.include_router(router)
     for kind in (ServerError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _error_response)
@@ -209,7 +209,7 @@ def _error_response(request: Request, error: Any) -> Response:
     if isinstance(error, RequestValidationError):
         messages = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:5]]
         return problem(422, "; ".join(messages) + ". See /api/openapi.json.")
-    log.error("%s in %s", type(error).__name__, getattr(request.scope.get("route"), "path", "?"))
+    _log.error("%s in %s", type(error).__name__, getattr(request.scope.get("route"), "path", "?"))
     return problem(500, f"Internal error of the server; nothing was changed ({type(error).__name__}).")
 
 
@@ -341,7 +341,7 @@ def listen(host: str, port: int) -> socket.socket:
 def new_token(path: str | os.PathLike[str], name: str, role: str) -> str:
     """Create a token in a folder that no server has open; return its secret."""
     with closing(TaggingServer(path)) as desk:
-        _, secret = desk.change(people.LOCAL, lambda by: people.new_token(by, name, role)).result()
+        _, secret = desk.change(people.LOCAL, lambda by: people.add_token(by, name, role)).result()
     return str(secret)
 
 

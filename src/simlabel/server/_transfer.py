@@ -20,7 +20,7 @@ from simlabel.server._schema import files_in
 from simlabel.server._store import BatchWorker, ServerStore
 from simlabel.server._types import Conflict, ReadOnlyError, ServerError, StoreError
 
-FORMATS = {
+MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/jsonl",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",

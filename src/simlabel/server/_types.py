@@ -16,7 +16,7 @@ Limit = Annotated[int, Field(ge=1, le=200)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAMED)]
 Filter = Annotated[str, Field(max_length=200)] | None
 Text = Annotated[str, Field(max_length=200_000)]
-Description = Annotated[str, Field(max_length=2000)]
+DescriptionText = Annotated[str, Field(max_length=2000)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Status = Literal["waiting", "done"]
 Role = Literal["reading", "tagging", "administration"]

@@ -48,7 +48,7 @@ def hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def new_token(by: ChangeContext, name: str, role: str) -> tuple[int, str]:
+def add_token(by: ChangeContext, name: str, role: str) -> tuple[int, str]:
     """Create a token; return its id and its secret, which cannot be read again later."""
     name = checked_name(name, "name")
     if role not in ROLES:

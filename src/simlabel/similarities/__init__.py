@@ -12,7 +12,7 @@ from simlabel.similarities._cosine import Cosine
 from simlabel.similarities._exponential import RBF, ChiSquare, Laplacian
 from simlabel.similarities._function import Function, Precomputed
 from simlabel.similarities._jaccard import Jaccard
-from simlabel.similarities._polynomial import Linear, Polynomial, Quadratic
+from simlabel.similarities._polynomial import Linear, Polynomial, Quadratic, whole_power
 
 SIMILARITIES: Registry[Similarity] = Registry(
     "similarity",
@@ -43,4 +43,5 @@ __all__ = [
     "Form",
     "Grid",
     "Leaf",
+    "whole_power",
 ]

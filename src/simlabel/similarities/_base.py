@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Parameter = float | Literal["auto"]
 Form = Literal["dot", "coordinate", "block", "precomputed", "composite"]
-ColumnView = Callable[[Rows], Rows]
+RowView = Callable[[Rows], Rows]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Leaf:
     """
 
     similarity: Similarity
-    views: tuple[ColumnView, ...] = ()
+    views: tuple[RowView, ...] = ()
     factor: float = 1.0
 
     @property
@@ -83,7 +83,7 @@ class Leaf:
         return (
             PRODUCT
             if self.similarity.form == "dot"
-            else self.similarity.with_declared_labels("common_term", "sums")
+            else self.similarity.attribute_unless_overridden("common_term", "sums")
         )
 
     def expanded(self, X: Rows) -> Rows:
@@ -116,6 +116,8 @@ class Similarity(BaseEstimator):
     #: form "coordinate": SMALLER or HARMONIC of `_kernels` if the sum over columns in common and the two
     #: sides suffice to compute the statistic (`from_common`)
     common_term: int | None = None
+    #: transformations of rows that precede the statistic
+    views: tuple[RowView, ...] = ()
     #: names of fitted attributes that model files store
     fitted_state: ClassVar[tuple[str, ...]] = ()
 
@@ -130,7 +132,7 @@ class Similarity(BaseEstimator):
         given = self.get_params(deep=True).items()
         return [name for name, value in given if isinstance(value, str) and value == "auto"]
 
-    def with_declared_labels(self, name: str, *overrides: str) -> Any:
+    def attribute_unless_overridden(self, name: str, *overrides: str) -> Any:
         """Return a class attribute, or None if a subclass of its class overrides what it depends on."""
         for kind in type(self).__mro__:
             if name in vars(kind):
@@ -154,11 +156,7 @@ class Similarity(BaseEstimator):
 
     def leaves(self) -> tuple[Leaf, ...]:
         """Return the elementary similarities."""
-        return (Leaf(self, self.views()),)
-
-    def views(self) -> tuple[ColumnView, ...]:
-        """Return the transformations of rows that precede the statistic."""
-        return ()
+        return (Leaf(self, self.views),)
 
     @property
     def statistic_key(self) -> Hashable:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.kernels import power_sums
+from simlabel._utils.rows import squared_lengths
 from simlabel._utils.validation import FloatArray, Rows
-from simlabel.similarities._base import ColumnView, Similarity
+from simlabel.similarities._base import Similarity
 
 _ROUNDING = 64  # times the precision: the rounding error of a sum of 20,000 squares after the division
 
@@ -47,10 +47,7 @@ class Cosine(Similarity):
     column_sum = "cosine"
     sums_in_panels = staticmethod(power_sums)
     panel_parameters = (1.0, 0.0)
-
-    def views(self) -> tuple[ColumnView, ...]:
-        """Return the scaling to unit length."""
-        return (unit_rows,)
+    views = (unit_rows,)
 
     def never_negative(self, rows: bool) -> bool:
         """Whether no feature is below 0: then no angle is above 90 degrees."""

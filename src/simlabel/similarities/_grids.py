@@ -5,13 +5,22 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import content_order, fold, is_lazy, lazy_moments, sample_copies
+from simlabel._utils.rows import (
+    blocks,
+    content_order,
+    dense_rows,
+    fold,
+    is_lazy,
+    lazy_moments,
+    n_copies,
+    sample_copies,
+    squared_lengths,
+)
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._base import Grid
 
-_FACTORS = tuple(2.0**power for power in range(-3, 10))
+_FACTORS = 2.0 ** np.arange(-3, 10)
 
 
 def bandwidth_grid(mean_distance: float) -> Grid:
@@ -24,15 +33,13 @@ def bandwidth_grid(mean_distance: float) -> Grid:
     """
     if not mean_distance > 0:
         return Grid((1.0,), note="the training rows do not differ: gamma = 1")
-    return Grid(tuple(factor / mean_distance for factor in _FACTORS), refine=True, at_mean=3)
+    return Grid(tuple((_FACTORS / mean_distance).tolist()), refine=True, at_mean=3)
 
 
 def mean_square(X: Rows, sample_weight: FloatArray | None) -> float:
     """Return E|x|^2 over the rows."""
     weights = _weights(X, sample_weight)
-    if is_lazy(X):
-        return float(fold(X, _summed_squares, float.__add__, weights) / weights.sum())
-    return _summed_squares(X[:], weights) / float(weights.sum())
+    return float(fold(X, _summed_squares, float.__add__, weights) / weights.sum())
 
 
 def _weights(X: Rows, sample_weight: FloatArray | None) -> FloatArray:
@@ -40,11 +47,7 @@ def _weights(X: Rows, sample_weight: FloatArray | None) -> FloatArray:
 
 
 def _summed_squares(X: Rows, weights: FloatArray) -> float:
-    if sp.issparse(X):
-        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    else:
-        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    return float(weights @ squares)
+    return float(weights @ squared_lengths(X))
 
 
 def mean_squared_distance(X: Rows, sample_weight: FloatArray | None) -> float:
@@ -54,15 +57,12 @@ def mean_squared_distance(X: Rows, sample_weight: FloatArray | None) -> float:
         return float(2.0 * moments.squares.sum() / moments.weight)
     weights = _weights(X, sample_weight)
     weights = weights / weights.sum()
+    mean = weights @ X
     if sp.issparse(X):
-        mean = np.asarray(X.T @ weights).ravel()
-        return max(0.0, 2.0 * (_summed_squares(X, weights) - float(mean @ mean)))
-    mean = weights.astype(X.dtype) @ X if X.dtype == np.float64 else weights @ X
+        return max(0.0, 2.0 * float(weights @ squared_lengths(X) - mean @ mean))
     total = 0.0
-    step = max(1, limits().block_entries // max(1, X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        centered = X[start : start + step] - mean  # centered first: offsets would cancel digits
-        total += _summed_squares(centered, weights[start : start + step])
+    for part in blocks(X.shape[0], max(1, limits().block_entries // max(1, X.shape[1]))):
+        total += float(weights[part] @ squared_lengths(X[part] - mean))  # offsets would cancel digits
     return 2.0 * total
 
 
@@ -77,11 +77,9 @@ def mean_l1_distance(X: Rows, sample_weight: FloatArray | None) -> float:
     weights = _weights(X, sample_weight)
     weights = weights / weights.sum()
     columns = X.tocsc() if sp.issparse(X) else X
-    step = max(1, limits().block_entries // max(1, X.shape[0]))
     total = 0.0
-    for start in range(0, X.shape[1], step):
-        block = columns[:, start : start + step]
-        block = np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
+    for part in blocks(X.shape[1], max(1, limits().block_entries // max(1, X.shape[0]))):
+        block = np.asarray(dense_rows(columns[:, part]), dtype=np.float64)
         order = np.argsort(block, axis=0)
         F = np.cumsum(weights[order], axis=0)[:-1]
         gaps = np.diff(np.take_along_axis(block, order, axis=0), axis=0)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.kernels import SMALLER, set_sums, sums_of_minima, weighted_set_sums
 from simlabel._utils.validation import FloatArray, Rows, check_flag
-from simlabel.similarities._base import ColumnView, CoordinateSimilarity, Form
+from simlabel.similarities._base import CoordinateSimilarity, Form, RowView
 
 
 def present(X: Rows) -> Rows:
@@ -76,8 +76,9 @@ class Jaccard(CoordinateSimilarity):
         """Identify the statistic: inner products for sets."""
         return super().statistic_key if self.weighted else self.form
 
-    def views(self) -> tuple[ColumnView, ...]:
-        """Return the conversion to 0/1 rows for sets."""
+    @property
+    def views(self) -> tuple[RowView, ...]:  # type: ignore[override]
+        """The conversion to 0/1 rows for sets."""
         return () if self.weighted else (present,)
 
     def never_negative(self, rows: bool) -> bool:

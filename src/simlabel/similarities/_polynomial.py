@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import whole_power
 from simlabel._utils.kernels import power_sums
 from simlabel._utils.rows import dense_rows
 from simlabel._utils.validation import FloatArray, Rows, check_number
@@ -16,6 +15,17 @@ from simlabel.similarities._grids import mean_square
 
 _DEGREES = (1, 2, 3, 4, 6, 8)
 _SHARES = (0.0, 0.25, 1.0, 4.0)  # of the mean squared length
+
+
+def whole_power(S: FloatArray, exponent: int) -> FloatArray:
+    """Return ``S ** exponent`` for an integer exponent >= 1, by repeated squaring; may overwrite `S`."""
+    result: FloatArray | None = None
+    while exponent > 1:
+        if exponent % 2:
+            result = S.copy() if result is None else np.multiply(result, S, out=result)
+        np.multiply(S, S, out=S)
+        exponent //= 2
+    return S if result is None else np.multiply(result, S, out=result)
 
 
 def _products_of_two(X: FloatArray) -> list[FloatArray]:

@@ -1,13 +1,21 @@
 """Engines: the reduction over blocks of similarities.
 
 An engine gets a `ReduceCall`: queries, prepared references, and jobs (similarity, weighting, reducer).
-`_planning` chooses the way and the blocks, `_running` runs the plan, `_reducers` say what happens to blocks
-of similarities.
+`_planning` chooses the way and the blocks, `_running` runs the plan, `_shards` does so for references that
+are not in memory, and `_reducers` say what happens to blocks of similarities.
 """
 
 from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, PairProgress, Plan, ReduceCall
 from simlabel.sums._chunks import Chunk, Ids, next_free_id
-from simlabel.sums._collapsed import Collapsed, CollapsedSums, MergedSums, sparse_product
+from simlabel.sums._collapsed import (
+    ENGINES,
+    Auto,
+    Collapsed,
+    CollapsedSums,
+    MergedSums,
+    resolve_engine,
+    sparse_product,
+)
 from simlabel.sums._pairs import AllPairs, Exact, Sampled
 from simlabel.sums._planning import can_be_symmetric, make_plan, plan_reduction, symmetric_pays
 from simlabel.sums._prepared import Prepared, prepare
@@ -21,17 +29,7 @@ from simlabel.sums._reducers import (
     reducer_for,
 )
 from simlabel.sums._references import References
-from simlabel.sums._running import (
-    Shard,
-    SlowSimilarityWarning,
-    aligned,
-    close,
-    cut_jobs,
-    make_shard,
-    rounds,
-    run_tasks,
-    shard_rows,
-)
+from simlabel.sums._running import SlowSimilarityWarning, rounds, run_tasks
 from simlabel.sums._samplers import (
     SAMPLERS,
     Balanced,
@@ -41,7 +39,8 @@ from simlabel.sums._samplers import (
     draw,
     resolve_sampler,
 )
-from simlabel.sums._sums import ENGINES, Auto, is_objects, resolve_engine, similarity_sums
+from simlabel.sums._shards import Shard, aligned, close, cut_jobs, make_shard, shard_rows
+from simlabel.sums._sums import similarity_sums
 from simlabel.sums._weightings import (
     WEIGHTINGS,
     CustomWeighting,
@@ -49,7 +48,6 @@ from simlabel.sums._weightings import (
     Power,
     TopK,
     Weighting,
-    resolve_weighting,
 )
 
 __all__ = [
@@ -87,7 +85,6 @@ __all__ = [
     "can_be_symmetric",
     "close",
     "cut_jobs",
-    "is_objects",
     "symmetric_pays",
     "make_plan",
     "make_shard",
@@ -110,5 +107,4 @@ __all__ = [
     "CustomWeighting",
     "WEIGHTINGS",
     "Weighting",
-    "resolve_weighting",
 ]

@@ -1,4 +1,4 @@
-"""The sum over references, precomputed.
+"""The sum over references, precomputed, and the choice between that and visiting pairs.
 
 If a similarity is an inner product of explicit columns, <e(q), e(x)>, the sum over references of
 <e(q), e(x_j)> v_j is e(q) times one matrix: a query costs the same for any number of references.
@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.kernels import sparse_times_dense
 from simlabel._utils.limits import limits
+from simlabel._utils.registry import Registry
 from simlabel._utils.rows import (
     blocks,
     dense_rows,
@@ -33,9 +34,10 @@ from simlabel.sums._influence import InfluenceColumns
 from simlabel.sums._pairs import Exact, check_finite_sums
 from simlabel.sums._planning import collapsed_cost
 from simlabel.sums._prepared import Prepared
-from simlabel.sums._reducers import SumReducer
+from simlabel.sums._reducers import Exclude, SumReducer
 
 _SUMS = "collapsed"  # keys of a job's cache
+_PAIRS = "pairs"  # for which references and up to how many queries pairs are cheapest
 _SHARED = "shared columns"
 
 
@@ -141,8 +143,8 @@ class MergedSums:
         """Sum references as the model compares them, (n, n_features), with their influence, float64."""
         Z = sp.csr_array(leaf.expanded(X))
         merged = merge_equal_columns(Z)
-        n_kinds = len(merged.kept)
-        by_kind = sp.csr_array(Z[:, merged.kept].T)
+        n_kinds = len(merged.representatives)
+        by_kind = sp.csr_array(Z[:, merged.representatives].T)
         U = np.empty((n_kinds, V.shape[1]), dtype=dtype)
         for part in blocks(n_kinds, max(1, limits().block_bytes // (8 * V.shape[1]))):
             U[part] = sparse_product(by_kind[part], V)
@@ -218,7 +220,7 @@ class Collapsed(Engine):
         return total
 
     def is_too_large(self, prepared: Prepared, jobs: Sequence[Job]) -> bool:
-        """Whether the sums take too much memory to be computed unasked: words by labels may be gigabytes."""
+        """Whether the sums take too much memory for an automatic choice: words by labels may be gigabytes."""
         plain = sum(_bytes(prepared, job) for job in jobs)
         if plain <= limits().collapsed_bytes or not prepared.sparse:
             return plain > limits().collapsed_bytes
@@ -227,10 +229,6 @@ class Collapsed(Engine):
             cache[_SHARED] = n_shared_columns(prepared.X[:])
         numbers = cache[_SHARED] * sum(job.reducer.width for job in jobs)
         return bool(prepared.dtype.itemsize * numbers > limits().merged_bytes)
-
-    def is_collapsed(self, jobs: Sequence[Job]) -> bool:
-        """Whether the references of all jobs are collapsed."""
-        return all(_SUMS in job.cache for job in jobs)
 
     def warm_up(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Collapse the references."""
@@ -291,8 +289,7 @@ class Collapsed(Engine):
         if call.exclude is not None:
             return Exact(self.memory_mib, self.on_block).reduce(call)
         with limit_blas_threads(effective_jobs(call.n_jobs)):
-            if not self.is_collapsed(call.jobs):
-                self.warm_up(call.prepared, call.jobs)
+            self.warm_up(call.prepared, call.jobs)
             sums = [job.cache[_SUMS].of(call.Q, self.memory_mib) for job in call.jobs]
         outputs = [each.astype(call.prepared.dtype, copy=False) for each in sums]
         check_finite_sums(outputs, call.jobs)
@@ -329,3 +326,86 @@ def _width(prepared: Prepared, job: Job) -> int | None:
         return None
     viewed = prepared.views[leaf.key] if leaf.key in prepared.views else leaf.view(prepared.X[:1])
     return leaf.similarity.expanded_width(row_width(viewed))
+
+
+class Auto(Engine):
+    """The exact engine with the lowest predicted cost, chosen for every call.
+
+    Parameters
+    ----------
+    memory_mib : float
+        Bound on the memory used beyond inputs and outputs, in MiB.
+    on_block : callable, optional
+        Called with (pairs done, pairs in total) after each block if pairs are visited.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0]] * 1000, [{"a"}, {"b"}] * 1000
+    >>> print(str(SMLClassifier("linear", engine="auto").fit(X, y).plan_).splitlines()[0])
+    exact sums, collapsed to 2 columns: 2,000 queries x 2,000 references, in float64
+    """
+
+    name = "auto"
+    file_key = "engines.Auto"
+
+    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: PairProgress | None = None) -> None:
+        self.memory_mib = memory_mib
+        self.on_block = on_block
+
+    def choose(
+        self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], exclude: Exclude | None = None
+    ) -> Engine:
+        """Return the engine for a call."""
+        exact = Exact(self.memory_mib, self.on_block)
+        known, most = jobs[0].cache.get(_PAIRS, (None, 0)) if len(jobs) == 1 else (None, 0)
+        if exclude is not None or (known is prepared and most == np.inf):
+            return exact
+        collapsed = Collapsed(self.memory_mib, self.on_block)
+        if all(_SUMS in job.cache for job in jobs):
+            return collapsed  # it was chosen for many queries, and for few it is as cheap
+        if known is prepared and n_queries <= most:
+            return exact
+        possible = collapsed.unsupported_reason(prepared, jobs) is None
+        possible = possible and not collapsed.is_too_large(prepared, jobs)
+        if possible and collapsed.cost(n_queries, prepared, jobs) < exact.cost(n_queries, prepared, jobs):
+            return collapsed
+        if len(jobs) == 1:
+            jobs[0].cache[_PAIRS] = prepared, n_queries if possible else np.inf
+        return exact
+
+    def warm_up(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+        """Prepare what the engine for as many queries as references precomputes."""
+        self.choose(prepared.n_rows, prepared, jobs).warm_up(prepared, jobs)
+
+    def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
+        """Update collapsed sums."""
+        Collapsed(self.memory_mib).carry(before, old, after, new)
+
+    def plan(
+        self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
+    ) -> Plan:
+        """Return the plan of the chosen engine, and its gain."""
+        chosen = self.choose(n_queries, prepared, jobs)
+        plan = chosen.plan(n_queries, prepared, jobs, n_jobs)
+        if isinstance(chosen, Collapsed):
+            cost = chosen.cost(n_queries, prepared, jobs)
+            if cost > 0:  # sparse rows without any entry cost nothing
+                gain = Exact().cost(n_queries, prepared, jobs) / cost
+                reason = f"chosen because visiting all pairs is predicted to take {gain:.2g} times as long"
+                plan = replace(plan, reasons=(*plan.reasons, reason))
+        return plan
+
+    def reduce(self, call: ReduceCall) -> list[FloatArray]:
+        """Compute the results with the chosen engine."""
+        return self.choose(call.n_queries, call.prepared, call.jobs, call.exclude).reduce(call)
+
+
+ENGINES: Registry[Engine] = Registry("engine", Engine, [Auto, Exact, Collapsed])
+
+
+def resolve_engine(spec: Any) -> Engine:
+    """Turn a name or an object into an engine, and check it."""
+    engine = ENGINES.resolve(spec)
+    engine.check()
+    return engine

@@ -22,7 +22,7 @@ from simlabel._utils.limits import limits
 from simlabel._utils.rows import Stack
 from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows
 
-Arrays = tuple[AnyArray, ...]
+ArrayTuple = tuple[AnyArray, ...]
 
 _FEW = 4096  # entries: numpy's loop is fast enough for them
 
@@ -56,18 +56,19 @@ class InfluenceColumns:
     DENSE_COLUMNS_PER_LOOKUP = 12
 
     def __init__(self, V: Rows) -> None:
-        given = isinstance(V, Stack)
-        self.stack: Stack = V if given else Stack([sp.csr_array(V) if sp.issparse(V) else np.asarray(V)])
-        self.n_references, self.width = len(self.stack), int(self.stack.shape[1])
+        if not isinstance(V, Stack):
+            V = sp.csr_array(V) if sp.issparse(V) else np.asarray(V)
+        self.n_references, self.width = V.shape
+        self.stack = V if isinstance(V, Stack) else Stack([V])
         sparse = sp.issparse(self.stack.pieces[0])
         #: entries of V in a row, on average
-        self.entries_per_row = self.stack.nnz / max(1, self.n_references) if sparse else float(self.width)
+        self.entries_per_row = V.nnz / max(1, self.n_references) if sparse else float(self.width)
         self.by_entry = sparse and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
         self._columns: dict[tuple[int, int], Rows] = {}
-        self._cache: dict[Hashable, Arrays] = {}
+        self._cache: dict[Hashable, ArrayTuple] = {}
         self._cached_bytes = 0
 
-    def _cached(self, key: Hashable, compute: Callable[[], Arrays]) -> Arrays:
+    def _cached(self, key: Hashable, compute: Callable[[], ArrayTuple]) -> ArrayTuple:
         """Return cached arrays, or compute them; at most 64 MiB are cached."""
         arrays = self._cache.get(key)
         if arrays is None:
@@ -144,7 +145,7 @@ class InfluenceColumns:
             total += np.asarray(product.toarray() if sp.issparse(product) else product)
         return total
 
-    def in_tiles(self, part: slice, step: int, dtype: np.dtype[Any]) -> tuple[FloatArray, Arrays]:
+    def in_tiles(self, part: slice, step: int, dtype: np.dtype[Any]) -> tuple[FloatArray, ArrayTuple]:
         """Return the rows `part` as kernels of panels read them, in tiles of `step` references.
 
         They are (dense by label, or empty; entries by tile and label).
@@ -157,7 +158,7 @@ class InfluenceColumns:
         dense = V.toarray() if sp.issparse(V) else V
         return np.ascontiguousarray(dense.T, dtype=dtype), _empty_entries(part, step, 0, dtype)
 
-    def _sorted_entries(self, part: slice, step: int, dtype: np.dtype[Any]) -> Arrays:
+    def _sorted_entries(self, part: slice, step: int, dtype: np.dtype[Any]) -> ArrayTuple:
         touched = list(self.stack.parts(part))
         V, _, rows = touched[0] if len(touched) == 1 else (self.rows(part), part, slice(None))
         indptr = V.indptr[rows.start : None if rows.stop is None else rows.stop + 1]
@@ -177,7 +178,7 @@ class InfluenceColumns:
         return np.ascontiguousarray(filled.reshape(n_panels, width, n_label_panels, width).swapaxes(1, 2))
 
 
-def _empty_entries(part: slice, step: int, n: int, dtype: np.dtype[Any]) -> Arrays:
+def _empty_entries(part: slice, step: int, n: int, dtype: np.dtype[Any]) -> ArrayTuple:
     """Return arrays for n entries, as `sort_by_label` fills them."""
     n_tiles = -(-(part.stop - part.start) // step)
     firsts, labels, begins, rows = (np.zeros(size, np.int64) for size in (n_tiles + 1, n, n + 1, n))

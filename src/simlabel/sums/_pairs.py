@@ -29,8 +29,9 @@ from simlabel.sums._planning import (
 )
 from simlabel.sums._prepared import Prepared, prepare, statistic
 from simlabel.sums._reducers import SumReducer
-from simlabel.sums._running import empty_outputs, reduce_pairs, reduce_streamed, reduce_symmetric, run_tasks
+from simlabel.sums._running import empty_outputs, reduce_pairs, reduce_symmetric, run_tasks
 from simlabel.sums._samplers import draw
+from simlabel.sums._shards import reduce_streamed
 from simlabel.sums._sparse import reduce_sparse
 
 _FEW = "plan for few queries"  # key of a job's cache

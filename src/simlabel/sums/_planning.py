@@ -44,18 +44,24 @@ _FUNCTION = 500.0  # a Python call
 
 def pairs_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> float:
     """Predict the cost of visiting all pairs, block by block."""
-    double = prepared.dtype.itemsize / 4
-    per_pair = sum(_statistic_cost(prepared, key) for key in prepared.leaves) * double
+    per_pair = 0.0
+    for key, leaf in prepared.leaves.items():
+        per_pair += _statistic_cost(prepared, key, leaf.similarity.form)
     for job in jobs:
-        per_pair += (_FINISH * len(job.leaves) + _label_cost(job)) * double
-    fixed = 0.0
+        per_pair += _FINISH * len(job.leaves)
+        if not isinstance(job.reducer, SumReducer):
+            per_pair += _COLUMN * 16
+        elif job.reducer.influence.by_entry:
+            per_pair += _ENTRY * job.reducer.influence.entries_per_row
+        else:
+            per_pair += _COLUMN * job.reducer.width
+    cost = n_queries * prepared.n_rows * per_pair * (prepared.dtype.itemsize / 4)
     if prepared.sparse:
-        fixed = _SPARSE_BLOCK * -(-n_queries // _BLOCK_QUERIES) * -(-prepared.n_rows // _BLOCK_REFERENCES)
-    return fixed + n_queries * prepared.n_rows * per_pair
+        cost += _SPARSE_BLOCK * -(-n_queries // _BLOCK_QUERIES) * -(-prepared.n_rows // _BLOCK_REFERENCES)
+    return cost
 
 
-def _statistic_cost(prepared: Prepared, key: Hashable) -> float:
-    form = prepared.leaves[key].similarity.form
+def _statistic_cost(prepared: Prepared, key: Hashable, form: str) -> float:
     if form == "block":
         return _FUNCTION
     if form == "precomputed":
@@ -65,13 +71,6 @@ def _statistic_cost(prepared: Prepared, key: Hashable) -> float:
     if prepared.sparse and not prepared.densify(key):
         return _FILL + _SPARSE_MATRIX_PRODUCT * prepared.products_per_query(key) / max(1, prepared.n_rows)
     return _DENSE_PRODUCT * row_width(prepared.X)
-
-
-def _label_cost(job: Job) -> float:
-    if not isinstance(job.reducer, SumReducer):
-        return _COLUMN * 16
-    influence = job.reducer.influence
-    return _ENTRY * influence.entries_per_row if influence.by_entry else _COLUMN * influence.width
 
 
 def nonzero_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> float:
@@ -110,26 +109,22 @@ def plan_reduction(
 
     If whole groups are left out (`grouped`), blocks of similarities are computed, in which they are masked.
     """
-    threads = effective_jobs(n_jobs)
+    threads, nonzero = effective_jobs(n_jobs), np.inf
     unsupported_reason = sparse_unsupported_reason(prepared, jobs, Q)
     if visit == "nonzero" and unsupported_reason is not None:
         raise ValueError(f"Exact: visit='nonzero' is not possible: {unsupported_reason}.")
     cost = pairs_cost(n_queries, prepared, jobs)
     if visit != "all" and unsupported_reason is None and not grouped:
         nonzero = nonzero_cost(n_queries, prepared, jobs)
-        if visit == "nonzero" or nonzero < cost:
-            plan = _plan_nonzero(n_queries, prepared, jobs, threads, cost / nonzero, memory_mib)
-            return _with_seconds(plan, nonzero)
-    bytes_per_query = sum([job.reducer.bytes_per_query for job in jobs])
-    leaves = max([len(job.leaves) for job in jobs])
-    panels = not grouped and can_use_panels(n_queries, prepared, jobs, symmetric)
-    plan = make_plan(n_queries, prepared, bytes_per_query, leaves + 1, threads, memory_mib, panels)
-    return _with_seconds(plan, cost)
-
-
-def _with_seconds(plan: Plan, nanoseconds: float) -> Plan:
-    """Add the predicted time if it is long."""
-    seconds = nanoseconds * 1e-9 / plan.threads
+    if nonzero < cost or (visit == "nonzero" and not grouped):
+        plan = _plan_nonzero(n_queries, prepared, jobs, threads, cost / nonzero, memory_mib)
+        cost = nonzero
+    else:
+        bytes_per_query = sum([job.reducer.bytes_per_query for job in jobs])
+        leaves = max([len(job.leaves) for job in jobs])
+        panels = not grouped and can_use_panels(n_queries, prepared, jobs, symmetric)
+        plan = make_plan(n_queries, prepared, bytes_per_query, leaves + 1, threads, memory_mib, panels)
+    seconds = cost * 1e-9 / plan.threads
     if seconds < limits().slow_seconds:
         return plan
     reason = f"expected to take about {seconds:.0f} s on an idle present-day machine"
@@ -203,10 +198,12 @@ def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symm
     one = jobs[0].reducer
     if not isinstance(one, SumReducer) or (symmetric and one.width > row_width(prepared.X)):
         return False
-    if any(job.reducer is not one or job.weighting is not None for job in jobs):
-        return False
-    # a subclass that overrides what a kernel computes has none
-    kernels = {job.similarity.with_declared_labels("sums_in_panels", "finish", "sums") for job in jobs}
+    kernels = set()
+    for job in jobs:
+        if job.reducer is not one or job.weighting is not None:
+            return False
+        # a subclass that overrides what a kernel computes has none
+        kernels.add(job.similarity.attribute_unless_overridden("sums_in_panels", "finish", "sums"))
     fits = one.width * panel_width(prepared.dtype) <= limits().panel_sums
     return fits and len(kernels) == 1 and None not in kernels
 
@@ -248,10 +245,10 @@ def make_plan(
     reasons = [dtype_reason(prepared)]
     if operations < limit.serial_operations or "block" in prepared.forms:
         threads = 1
-    sizes = _sizes(prepared, bytes_per_query, n_similarities, panels)
-    if panels and sizes.block(1, limit.min_thread_work) > budget // threads:
-        panels, sizes = False, _sizes(prepared, bytes_per_query, n_similarities, False)
-    queries, references = _full_block(n_queries, prepared, sizes, bytes_per_query, panels)
+    size = _BlockBytes.of(prepared, bytes_per_query, n_similarities, panels)
+    if panels and size.block(1, limit.min_thread_work) > budget // threads:
+        panels, size = False, _BlockBytes.of(prepared, bytes_per_query, n_similarities, False)
+    queries, references = _full_block(n_queries, prepared, size, bytes_per_query, panels)
     if n_queries < limit.few_queries and not prepared.sparse and prepared.forms == {"dot"}:
         threads, references = 1, min(limit.whole_references, max(1, n_references))
         reasons.append("few queries: one product, which the BLAS library shares among the cores")
@@ -262,12 +259,17 @@ def make_plan(
             "a Python function computes the similarities: one thread, since only one can run Python"
         )
         references = min(references, max(1, limit.function_block_pairs // queries))
-    threads = _fitting_threads(threads, sizes.block(1, limit.min_thread_work), memory_mib, reasons)
-    queries, references = sizes.fitting(queries, references, budget // threads)
-    max_parts = sizes.parts(n_queries, queries, references, threads, budget)
-    queries, parts = _split_blocks(n_queries, n_references, queries, references, threads, max_parts)
-    threads = min(threads, max(1, -(-n_queries // queries) * parts))
-    memory = sizes.total(n_queries, queries, references, threads, parts)
+    if threads > 1:
+        threads = _fitting_threads(threads, size.block(1, limit.min_thread_work), memory_mib, reasons)
+    queries, references = size.fitting(queries, references, budget // threads)
+    parts, sums = 1, size.sums_of(n_queries)
+    if threads > 1:
+        max_parts = max(1, (budget - threads * size.rows(queries, references)) // max(1, sums))
+        queries, parts = _split_blocks(n_queries, n_references, queries, references, threads, max_parts)
+        threads = min(threads, max(1, -(-n_queries // queries) * parts))
+    memory = threads * size.block(queries, references)
+    if parts > 1:  # the sums of parts are stored until all are merged
+        memory = threads * size.rows(queries, references) + parts * sums
     if memory > budget:
         reasons.append(
             f"more memory than the {memory_mib:g} MiB allowed: the smallest block, one query and one "
@@ -290,95 +292,83 @@ def make_plan(
 
 
 def _full_block(
-    n_queries: int, prepared: Prepared, sizes: _Sizes, bytes_per_query: int, panels: bool
+    n_queries: int, prepared: Prepared, size: _BlockBytes, bytes_per_query: int, panels: bool
 ) -> tuple[int, int]:
     """Return the queries and references of a block that is computed at full speed."""
-    limit = limits()
-    queries = min(limit.block_query_bytes // sizes.entry, max(1, n_queries))
+    limit, entry = limits(), prepared.dtype.itemsize
+    queries = min(limit.block_query_bytes // entry, max(1, n_queries))
     references = limit.panel_references if panels else limit.block_references
     if panels:
-        row = max(1, sizes.width) * sizes.entry
+        row = max(1, row_width(prepared.X)) * entry
         queries = min(queries, max(limit.min_panel_queries, limit.panel_bytes // row))
         cached = limit.cached_sums_bytes // max(1, bytes_per_query)
         queries = min(queries, max(limit.min_cached_queries, cached))
-    elif not sizes.copies:  # few queries with more references: fewer tiles, still in cache
-        references = max(references, limit.tile_bytes // (sizes.entry * queries))
+    elif not size.row:  # few queries with more references: fewer tiles, still in cache
+        references = max(references, limit.tile_bytes // (entry * queries))
     return queries, min(references, max(1, prepared.n_rows))
 
 
+_STORED_BYTES = 12  # of an entry of sparse rows
+
+
 @dataclass(frozen=True)
-class _Sizes:
-    """The memory of blocks.
+class _BlockBytes:
+    """The memory of blocks, in bytes.
 
     Attributes
     ----------
-    width, entry : int
-        Columns of a row, and bytes of a number.
-    tiles : int
-        Blocks of similarities that a thread has at once.
-    copies : bool
-        Whether rows are copied.
+    pair : int
+        Of the similarities that a thread has at once, for one pair.
+    row : int
+        Of a copied row; 0 if rows are not copied.
     sums : int
-        Bytes of the sums for one query.
-    together : int
+        Of the sums for one query.
+    panel : int
         Queries of a panel, which is never partly empty; 1 without panels.
     """
 
-    width: int
-    entry: int
-    tiles: int
-    copies: bool
+    pair: int
+    row: int
     sums: int
-    together: int
+    panel: int
+
+    @classmethod
+    def of(cls, prepared: Prepared, bytes_per_query: int, n_similarities: int, panels: bool) -> _BlockBytes:
+        # whether blocks of rows are converted to dense, viewed or cast on the way
+        cast = getattr(prepared.X, "dtype", prepared.dtype) != prepared.dtype
+        copies = panels or prepared.sparse or cast or "coordinate" in prepared.forms
+        for key, leaf in prepared.leaves.items():
+            copies = copies or (bool(leaf.views) and key not in prepared.views)
+        entry = prepared.dtype.itemsize
+        row = row_width(prepared.X) * entry if copies else 0
+        if not panels and prepared.stays_sparse:
+            row = 2 * _STORED_BYTES * prepared.X.nnz // max(1, prepared.n_rows)
+        if not panels:
+            return cls((n_similarities + 2) * entry, row, bytes_per_query, 1)
+        return cls(0, row, 2 * bytes_per_query, panel_width(prepared.dtype))  # transposed at the end
+
+    def rows(self, queries: int, references: int) -> int:
+        """Return the bytes of a block without its sums."""
+        queries += -queries % self.panel
+        return queries * references * self.pair + (queries + 2 * references) * self.row
+
+    def sums_of(self, queries: int) -> int:
+        """Return the bytes of the sums of some queries."""
+        return (queries + -queries % self.panel) * self.sums
 
     def block(self, queries: int, references: int) -> int:
         """Return the bytes of one thread with a block of this size."""
-        return self._rows(queries, references) + self._whole(queries) * self.sums
-
-    def _whole(self, queries: int) -> int:
-        return -(-queries // self.together) * self.together
-
-    def _rows(self, queries: int, references: int) -> int:
-        queries = self._whole(queries)
-        rows = (queries + 2 * references) * self.width if self.copies else 0
-        return (queries * references * self.tiles + rows) * self.entry
-
-    def total(self, n_queries: int, queries: int, references: int, threads: int, parts: int) -> int:
-        """Return the bytes of all threads; the sums of parts are stored until all are merged."""
-        if parts == 1:
-            return threads * self.block(queries, references)
-        return threads * self._rows(queries, references) + parts * self._whole(n_queries) * self.sums
+        return self.rows(queries, references) + self.sums_of(queries)
 
     def fitting(self, queries: int, references: int, budget: int) -> tuple[int, int]:
         """Halve a block until it fits, or is as small as possible."""
-        while self.block(queries, references) > budget and (queries > self.together or references > 1):
+        while self.block(queries, references) > budget and (queries > self.panel or references > 1):
             most_is_sums = queries * self.sums > budget // 2
-            if references == 1 or (queries > self.together and (most_is_sums or queries > references)):
-                queries = max(self.together, queries // 2)
+            if references == 1 or (queries > self.panel and (most_is_sums or queries > references)):
+                queries = max(self.panel, queries // 2)
             else:
                 references //= 2
         return queries, references
-
-    def parts(self, n_queries: int, queries: int, references: int, threads: int, budget: int) -> int:
-        """Return of how many parts the sums of all queries fit in addition to the blocks."""
-        left = budget - threads * self._rows(queries, references)
-        return max(1, left // max(1, self._whole(n_queries) * self.sums))
-
-
-def _sizes(prepared: Prepared, bytes_per_query: int, n_similarities: int, panels: bool) -> _Sizes:
-    # whether blocks of rows are converted to dense, viewed or cast on the way
-    cast = getattr(prepared.X, "dtype", prepared.dtype) != prepared.dtype
-    copies = panels or prepared.sparse or cast or "coordinate" in prepared.forms
-    for key, leaf in prepared.leaves.items():
-        copies = copies or (bool(leaf.views) and key not in prepared.views)
-    return _Sizes(
-        width=row_width(prepared.X),
-        entry=prepared.dtype.itemsize,
-        tiles=0 if panels else n_similarities + 2,
-        copies=copies,
-        sums=bytes_per_query * (2 if panels else 1),  # in panels, and transposed at the end
-        together=panel_width(prepared.dtype) if panels else 1,
-    )
 
 
 def _fitting_threads(threads: int, bytes_each: int, memory_mib: float, reasons: list[str]) -> int:
@@ -395,8 +385,6 @@ def _split_blocks(
     n_queries: int, n_references: int, queries: int, references: int, threads: int, max_parts: int
 ) -> tuple[int, int]:
     """Return even blocks of queries, a multiple of the threads; with few queries, parts of references."""
-    if threads == 1:
-        return queries, 1
     rounds = -(-n_queries // (queries * threads))
     even = max(1, -(-n_queries // (max(1, rounds) * threads)))
     if even >= min(limits().min_block_queries, queries) or n_references <= references or max_parts == 1:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import squared_lengths
 from simlabel._utils.kernels import in_panels, tile_rows
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
@@ -23,6 +22,7 @@ from simlabel._utils.rows import (
     n_rows,
     pieces,
     row_width,
+    squared_lengths,
     stacked,
 )
 from simlabel._utils.threads import cached_property
@@ -42,6 +42,11 @@ class Side:
         """The rows in panels."""
         panels: FloatArray = in_panels(dense_rows(self.rows))
         return panels
+
+    @cached_property
+    def by_column(self) -> sp.csr_array:
+        """Sparse rows, transposed."""
+        return sp.csr_array(sp.csr_array(self.rows).T)
 
 
 _Piece = tuple[FloatArray, float, Rows | None]  # norms of the rows, the largest, the viewed rows
@@ -78,10 +83,15 @@ class Prepared:
         """The forms of all leaves."""
         return {leaf.similarity.form for leaf in self.leaves.values()}
 
+    @cached_property
+    def stays_sparse(self) -> bool:
+        """Whether products of sparse blocks are computed, so that a row takes the memory of its entries."""
+        if not (self.sparse and self.forms == {"dot"} and hasattr(self.X, "nnz")):
+            return False
+        return not any(self.densify(key) for key in self.leaves)
+
     def densify(self, key: Hashable) -> bool:
         """Whether blocks of sparse references are so full that a dense product of them is faster."""
-        if not self.sparse:
-            return False
         rows: Rows = self.views.get(key, self.X)
         return bool(rows.nnz > limits().full_share * self.n_rows * max(1, row_width(rows)))
 
@@ -105,15 +115,18 @@ class Prepared:
             parts = [piece.astype(self.dtype, copy=False) for piece in pieces(self.norms[key])]
             self.cache["norms", key] = stacked(parts)
         rows = self.views[key][part] if key in self.views else self.leaves[key].view(self.X[part])
-        rows = dense_rows(rows) if self.densify(key) else rows
-        return Side(self._cast(rows), self.cache["norms", key][part])
+        rows = dense_rows(rows) if self.sparse and self.densify(key) else rows
+        rows = rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
+        return Side(rows, self.cache["norms", key][part])
 
     def queries(self, Q: Rows) -> dict[Hashable, Side]:
         """Return a block of queries as each leaf reads them."""
         sides = {}
         for key, leaf in self.leaves.items():
             rows = checked_view(leaf, Q)
-            sides[key] = Side(self._cast(rows), row_norms(leaf, rows).astype(self.dtype, copy=False))
+            norms = row_norms(leaf, rows).astype(self.dtype, copy=False)
+            rows = rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
+            sides[key] = Side(rows, norms)
         return sides
 
     def pieces_of(self, key: Hashable) -> dict[int, _Piece]:
@@ -136,9 +149,6 @@ class Prepared:
             for key, leaf in self.leaves.items()
         ]
         return _restored, (self.X, self.dtype, computed)
-
-    def _cast(self, rows: Rows) -> Rows:
-        return rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
 
 
 def prepare(
@@ -272,7 +282,7 @@ def statistic(leaf: Leaf, q: Side, x: Side, q_rows: Rows, part: slice, dtype: np
     """
     similarity = leaf.similarity
     if similarity.form == "dot" and sp.issparse(x.rows):
-        products = sp.csr_array(x.rows) @ sp.csr_array(q.rows).T.tocsr()
+        products = sp.csr_array(x.rows) @ q.by_column
         return np.ascontiguousarray(products.toarray(), dtype=dtype)
     if similarity.form == "dot":
         return np.asarray(x.rows @ dense_rows(q.rows).T, dtype=dtype)

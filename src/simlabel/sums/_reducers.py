@@ -25,37 +25,37 @@ Join = Callable[[Sequence[FloatArray]], FloatArray]
 
 @dataclass(frozen=True)
 class Exclude:
-    """For each query its own entry among the references, and the share of it that counts.
+    """For each query its own entry among the references, and the share of that entry that counts.
 
     Attributes
     ----------
     own : array of int, (n_queries,)
         Position among the references, -1 for none.
-    kept : array, (n_queries,)
+    share : array, (n_queries,)
         0 leaves the entry out; (w - 1) / w leaves out one copy of a row of weight w.
     groups : (array of int (n_queries,), array of int (n_references,)), optional
-        Group numbers: all references of a query's group are left out, whatever `kept` is.
+        Group numbers: all references of a query's group are left out, whatever `share` is.
     """
 
     own: IntArray
-    kept: FloatArray
+    share: FloatArray
     groups: tuple[IntArray, IntArray] | None = None
 
     def part(self, queries: slice) -> Exclude:
         """Select some of the queries."""
         groups = None if self.groups is None else (self.groups[0][queries], self.groups[1])
-        return Exclude(self.own[queries], self.kept[queries], groups)
+        return Exclude(self.own[queries], self.share[queries], groups)
 
     def among(self, part: slice | IntArray) -> Exclude:
         """Select the references `part`, in increasing order."""
         groups = None if self.groups is None else (self.groups[0], self.groups[1][part])
         if isinstance(part, slice):
             there = (self.own >= part.start) & (self.own < part.stop)
-            return Exclude(np.where(there, self.own - part.start, -1), self.kept, groups)
+            return Exclude(np.where(there, self.own - part.start, -1), self.share, groups)
         place = np.searchsorted(part, self.own)
         there = place < len(part)
         there[there] = part[place[there]] == self.own[there]
-        return Exclude(np.where(there, place, -1), self.kept, groups)
+        return Exclude(np.where(there, place, -1), self.share, groups)
 
     def together(self, part: slice) -> BoolArray:
         """Return which of the references `part` are in each query's group, (references, n_queries)."""
@@ -147,7 +147,7 @@ class PartialSum(PartialResult):
             S[self.exclude.together(part)] = 0.0
         elif self.exclude is not None:
             rows, columns = self.exclude.within(part)
-            S[columns, rows] *= self.exclude.kept[rows]
+            S[columns, rows] *= self.exclude.share[rows]
         self.influence.add_product(S, part, self.total)
 
     def merge(self, later: PartialSum) -> None:
@@ -246,7 +246,7 @@ class _PartialRows(_PartialMatrix):
             seen = ~self.exclude.together(slice(0, S.shape[1])).T
         else:
             rows, columns = self.exclude.within(slice(0, S.shape[1]))
-            removed = self.exclude.kept[rows] == 0
+            removed = self.exclude.share[rows] == 0
             seen = np.ones(S.shape, dtype=bool)
             seen[rows[removed], columns[removed]] = False
         result = np.zeros_like(S)
@@ -308,7 +308,7 @@ class TopKReducer(Reducer):
         weights = self.weights
         there = np.where(np.isfinite(values), weights[indices], 0.0)
         if exclude is not None:
-            there = np.where(indices == exclude.own[:, None], there * exclude.kept[:, None], there)
+            there = np.where(indices == exclude.own[:, None], there * exclude.share[:, None], there)
         before = np.cumsum(there, axis=1) - there
         taken = np.clip(self.k - before, 0.0, there)
         share = np.divide(taken, weights[indices], out=np.zeros_like(taken), where=taken > 0)

@@ -89,7 +89,7 @@ class References:
         self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw, groups, unknown)))
         #: a number that is not, and never was, the id of a reference
         self.next_id: int = next_free_id(names, 0)
-        self._named: list[set[Hashable]] = [named_ids(self.chunks)]
+        self._named: list[set[Hashable]] = []  # see `_inherited_ids`
         self.pairwise = pairwise
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Running a plan: threads, progress, and passes over all pairs, over each pair once, or over shards."""
+"""Running a plan: threads, progress, blocks in tiles or panels, and passes over all pairs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from simlabel._utils.advice import SimlabelWarning
+from simlabel._utils.kernels import panel_width, tile_rows
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import blocks, n_rows, pieces, row_width
-from simlabel._utils.validation import FloatArray, Rows
-from simlabel.sums._base import Engine, Job, PairProgress, Plan, ReduceCall
-from simlabel.sums._blocks import sums_of_block
-from simlabel.sums._prepared import Prepared, prepare
-from simlabel.sums._reducers import Exclude, PartialResult, SumReducer
+from simlabel._utils.rows import blocks, row_width
+from simlabel._utils.threads import cached_property
+from simlabel._utils.validation import AnyArray, FloatArray
+from simlabel.sums._base import Job, PairProgress, Plan, ReduceCall
+from simlabel.sums._influence import transposed
+from simlabel.sums._prepared import Prepared, Side, statistic
+from simlabel.sums._reducers import Exclude, PartialResult, PartialSum, SumReducer
 
 Task = TypeVar("Task")
 
@@ -125,6 +125,136 @@ class ProgressCounter:
             )
 
 
+class TileSums:
+    """The partial results of all jobs for a block of queries, tile by tile."""
+
+    def __init__(self, call: ReduceCall, queries: slice) -> None:
+        self.prepared, self.q_rows, self.jobs = call.prepared, call.Q[queries], call.jobs
+        n = queries.stop - queries.start
+        self.by_query = n < limits().few_queries
+        self.reduced = [job.reducer.start(n, call.excluded(queries)) for job in self.jobs]
+
+    @cached_property
+    def _sides(self) -> dict[Hashable, Side]:
+        return self.prepared.queries(self.q_rows)
+
+    def add(self, part: slice) -> None:
+        """Add the references `part`."""
+        for partial, S in zip(self.reduced, self._similarities(self._sides, part), strict=True):
+            partial.add(S, part)
+
+    def update_pair(self, other: TileSums, mine: slice, part: slice) -> None:
+        """Add the references `part`, which are the queries of `other`, and add these queries to `other`."""
+        sides = {key: self.prepared.references(key, mine) for key in self.prepared.leaves}
+        both = zip(self.reduced, other.reduced, self._similarities(sides, part), strict=True)
+        for partial, others, S in both:
+            partial.add(S, part)
+            if other is not self:
+                others.add(S.T, mine)
+
+    def _similarities(self, queries: dict[Hashable, Side], part: slice) -> Iterator[FloatArray]:
+        """Yield psi(phi) of each job, (n_references, n_queries), in memory that the next one may overwrite.
+
+        Each statistic is computed once, and dropped after its last reader.
+        """
+        waiting: dict[Hashable, int] = {}
+        for job in self.jobs:
+            for leaf in job.leaves:
+                waiting[leaf.key] = waiting.get(leaf.key, 0) + 1
+        computed: dict[Hashable, tuple[FloatArray, Side]] = {}
+        copies: dict[tuple[Hashable, int], FloatArray] = {}  # their memory is reused by the next job
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported once, at the end
+            for job in self.jobs:
+                finished = []
+                for place, leaf in enumerate(job.leaves):
+                    key, q = leaf.key, queries[leaf.key]
+                    if key not in computed:
+                        x = self.prepared.references(key, part)
+                        T = statistic(leaf, q, x, self.q_rows, part, self.prepared.dtype)
+                        computed[key] = transposed(T).T if self.by_query else T, x
+                    T, x = computed[key]
+                    waiting[key] -= 1
+                    if waiting[key]:  # the last reader may overwrite
+                        if (key, place) not in copies:
+                            copies[key, place] = np.empty_like(T)
+                        np.copyto(copies[key, place], T)
+                        T = copies[key, place]
+                    if self.by_query:
+                        finished.append(leaf.finish(T.T, q.norms, x.norms).T)
+                    else:
+                        finished.append(leaf.finish(T, x.norms, q.norms))
+                S = job.similarity.assemble(finished)
+                if job.weighting is not None and job.weighting.scope == "entry":
+                    S = job.weighting.apply(S.T).T  # a user's function gets queries as rows
+                yield S
+
+    def partials(self) -> list[PartialResult]:
+        """Return the results so far."""
+        return self.reduced
+
+
+class PanelSums:
+    """The sums of a block of queries, in panels: a compiled kernel computes similarities and sums at once.
+
+    Only for jobs for which `can_use_panels` is true.
+    """
+
+    def __init__(self, call: ReduceCall, queries: slice) -> None:
+        prepared, jobs = call.prepared, call.jobs
+        assert isinstance(jobs[0].reducer, SumReducer)
+        self.prepared, self.q_rows, self.influence = prepared, call.Q[queries], jobs[0].reducer.influence
+        (self.key,) = prepared.leaves
+        self.step = tile_rows(row_width(self.q_rows), prepared.dtype)
+        self.kernel: Any = jobs[0].similarity.sums_in_panels
+        self.parameters = np.array([job.similarity.panel_parameters for job in jobs], dtype=np.float64)
+        self.n, self.width = queries.stop - queries.start, panel_width(prepared.dtype)
+        exclude = call.excluded(queries) or Exclude(np.full(self.n, -1), np.ones(self.n))
+        self.own = self._in_panels(exclude.own, -1)
+        self.share = self._in_panels(exclude.share.astype(prepared.dtype), 1)
+        self.out = np.zeros((len(jobs), len(self.own), self.influence.width, self.width))
+        self.mirrored: FloatArray | None = None
+
+    def _in_panels(self, numbers: AnyArray, fill: float) -> AnyArray:
+        """Return one number per query in panels, (n_panels, width)."""
+        padding = -len(numbers) % self.width
+        return np.append(numbers, np.full(padding, fill, dtype=numbers.dtype)).reshape(-1, self.width)
+
+    @cached_property
+    def _side(self) -> Side:
+        return self.prepared.queries(self.q_rows)[self.key]
+
+    def add(self, part: slice) -> None:
+        """Add the references `part`."""
+        none = np.empty((0, 0, self.width, self.width), dtype=self.prepared.dtype)
+        self._add(self._side, part, none, np.empty((0, 0, 0)), diagonal=False)
+
+    def update_pair(self, other: PanelSums, mine: slice, part: slice) -> None:
+        """Add the references `part`, which are the queries of `other`, and add these queries to `other`."""
+        side = self.prepared.references(self.key, mine)  # not stored: each block would have a copy in panels
+        labels = self.influence.in_panels(mine, self.prepared.dtype)
+        if other.mirrored is None:
+            other.mirrored = np.zeros((len(self.out), other.n, labels.shape[1] * self.width))
+        self._add(side, part, labels, other.mirrored, diagonal=other is self)
+
+    def _add(
+        self, side: Side, part: slice, own_rows: FloatArray, mirrored: FloatArray, diagonal: bool
+    ) -> None:
+        x = self.prepared.references(self.key, part)
+        references = np.ascontiguousarray(x.rows), x.norms
+        queries = side.panels, self._in_panels(side.norms, 0)
+        V = self.influence.in_tiles(part, self.step, self.prepared.dtype)
+        excluded, back = (self.own - part.start, self.share), (own_rows, mirrored, diagonal)
+        self.kernel((references, queries, self.step, self.parameters, V, excluded, back, self.out))
+
+    def partials(self) -> list[PartialResult]:
+        """Return the sums so far, (n_labels, n_queries) for each job."""
+        n_jobs, n_panels, n_labels, width = self.out.shape
+        totals = self.out.transpose(0, 2, 1, 3).reshape(n_jobs, n_labels, n_panels * width)[:, :, : self.n]
+        if self.mirrored is not None:
+            totals = totals + self.mirrored.transpose(0, 2, 1)[:, :n_labels]
+        return [PartialSum(self.influence, total, None) for total in totals]
+
+
 def empty_outputs(plan: Plan, jobs: Sequence[Job]) -> list[FloatArray]:
     """Return zeros for the results of all jobs."""
     return [np.zeros((plan.n_queries, job.reducer.width), dtype=plan.dtype) for job in jobs]
@@ -137,9 +267,11 @@ def reduce_pairs(call: ReduceCall, plan: Plan, on_block: PairProgress | None) ->
     per_part = max(1, -(-plan.n_references // plan.parts))
     parts = list(blocks(plan.n_references, per_part)) or [slice(0, 0)]
 
+    kind: Any = PanelSums if plan.panels else TileSums
+
     def work(task: tuple[slice, slice], stopped: Callable[[], bool]) -> list[PartialResult]:
         queries, part = task
-        sums = sums_of_block(call, queries, plan)
+        sums = kind(call, queries)
         for block in blocks(part.stop - part.start, plan.references):
             if stopped():
                 return []
@@ -212,7 +344,8 @@ def reduce_symmetric(call: ReduceCall, plan: Plan, on_block: PairProgress | None
         raise ValueError("In a symmetric pass a row can leave out itself only: own must be i or -1.")
     ticker = ProgressCounter(plan.n_queries * plan.n_references, on_block, call.prepared)
     parts = list(blocks(plan.n_references, _block_size(plan)))
-    sums = [sums_of_block(call, part, plan) for part in parts]
+    kind: Any = PanelSums if plan.panels else TileSums
+    sums = [kind(call, part) for part in parts]
 
     def update_pair(pair: tuple[int, int], stopped: Callable[[], bool]) -> None:
         one, other = pair
@@ -227,127 +360,3 @@ def reduce_symmetric(call: ReduceCall, plan: Plan, on_block: PairProgress | None
     for part, each in zip(parts, sums, strict=True):
         _finished(each.partials(), outputs, part)
     return outputs
-
-
-@dataclass(frozen=True)
-class Shard:
-    """Some of the references in memory, prepared, with the jobs for them.
-
-    Their results are joined with those of other shards: blocks read from disk, or on other machines.
-
-    Attributes
-    ----------
-    prepared : Prepared
-    jobs : tuple of Job
-    rows : slice
-        Positions among all references.
-    """
-
-    prepared: Prepared
-    jobs: tuple[Job, ...]
-    rows: slice
-
-    def reduce(
-        self, engine: Engine, Q: Rows, exclude: Exclude | None, n_jobs: int | None
-    ) -> list[FloatArray]:
-        """Return the results of these references, to be joined."""
-        own = None if exclude is None else exclude.among(self.rows)
-        results = engine.reduce(ReduceCall(Q, self.prepared, self.jobs, own, n_jobs=n_jobs))
-        return [
-            job.reducer.placed(result, self.rows.start)
-            for job, result in zip(self.jobs, results, strict=True)
-        ]
-
-    def __reduce__(self) -> Any:
-        return make_shard, (self.prepared.X, self.jobs, self.rows, self.prepared.dtype)
-
-
-def make_shard(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) -> Shard:
-    """Return a shard of rows in memory; the precision is that of all references."""
-    prepared = prepare(aligned(X), [job.similarity for job in jobs], keep_views=True)
-    reducers = {job.reducer: job.reducer for job in jobs}
-    for reducer in reducers:
-        if isinstance(reducer, SumReducer):
-            reducers[reducer] = SumReducer(aligned(reducer.influence.V))
-    here = tuple(Job(job.similarity, job.weighting, reducers[job.reducer]) for job in jobs)
-    return Shard(replace(prepared, dtype=dtype), here, rows)
-
-
-def aligned(rows: Rows) -> Rows:
-    """Return rows at aligned addresses: rows received over a network may be at any address.
-
-    A matrix product of numbers at unaligned addresses takes twice as long.
-    """
-    if sp.issparse(rows):
-        parts = tuple(aligned(part) for part in (rows.data, rows.indices, rows.indptr))
-        return type(rows)(parts, shape=rows.shape)
-    return np.require(rows, requirements=["ALIGNED"]) if isinstance(rows, np.ndarray) else rows
-
-
-def cut_jobs(jobs: Sequence[Job], rows: slice) -> tuple[Job, ...]:
-    """Return the jobs for some of the references; shared reducers stay shared.
-
-    A weighting of whole rows is applied by the reducer when the results are joined.
-    """
-    parts = {reducer: reducer.part(rows) for reducer in {job.reducer for job in jobs}}
-    return tuple(
-        Job(
-            job.similarity,
-            job.weighting if getattr(job.weighting, "scope", "") == "entry" else None,
-            parts[job.reducer],
-        )
-        for job in jobs
-    )
-
-
-def shard_rows(X: Rows, largest: int | None = None) -> Iterator[slice]:
-    """Yield slices of the references, piece by piece, that take little memory and have few rows."""
-    itemsize = getattr(getattr(X, "dtype", None), "itemsize", 8)
-    most = max(1, limits().read_bytes // (itemsize * max(1, row_width(X))))
-    at = 0
-    for piece in pieces(X):
-        for part in blocks(n_rows(piece), most if largest is None else min(most, largest)):
-            yield slice(at + part.start, at + part.stop)
-        at += n_rows(piece)
-
-
-def close(
-    jobs: Sequence[Job], joined: Sequence[FloatArray], exclude: Exclude | None, dtype: np.dtype[Any]
-) -> list[FloatArray]:
-    """Turn the joined results of all shards into the final ones."""
-    return [
-        job.reducer.closed(result, exclude).astype(dtype, copy=False)
-        for job, result in zip(jobs, joined, strict=True)
-    ]
-
-
-def reduce_streamed(call: ReduceCall, engine: Engine, on_block: PairProgress | None) -> list[FloatArray]:
-    """Reduce references that are not in memory, shard by shard; `engine` reduces what has been read."""
-    prepared, jobs = call.prepared, call.jobs
-    ticker = ProgressCounter(call.n_queries * prepared.n_rows, on_block, prepared)
-    results: list[FloatArray] = []
-    for shard in _read_ahead(prepared, jobs):
-        part = shard.reduce(engine, call.Q, call.exclude, call.n_jobs)
-        if results:
-            both = zip(jobs, results, part, strict=True)
-            part = [job.reducer.join([before, new]) for job, before, new in both]
-        results = part
-        ticker.tick(call.n_queries * shard.prepared.n_rows)
-    return close(jobs, results, call.exclude, prepared.dtype)
-
-
-def _read_ahead(prepared: Prepared, jobs: Sequence[Job]) -> Iterator[Shard]:
-    """Yield shards in order; while one is reduced, the next one is read."""
-
-    def read(rows: slice) -> Shard:
-        return Shard(prepared.part(rows), cut_jobs(jobs, rows), rows)
-
-    with ThreadPoolExecutor(1, thread_name_prefix="simlabel-read") as reader:
-        waiting: Future[Shard] | None = None
-        for rows in shard_rows(prepared.X):
-            following = reader.submit(read, rows)
-            if waiting is not None:
-                yield waiting.result()
-            waiting = following
-        if waiting is not None:
-            yield waiting.result()

@@ -210,10 +210,8 @@ SAMPLERS: Registry[Sampler] = Registry(
 )
 
 
-def resolve_sampler(spec: Any) -> Sampler | None:
-    """Turn None, a number of references, a name, an object, an array or a function into a sampler."""
-    if spec is None:
-        return None
+def resolve_sampler(spec: Any) -> Sampler:
+    """Turn a number of references, a name, an object, an array or a function into a sampler."""
     if type(spec) is not bool and isinstance(spec, numbers.Integral):
         spec = UniformSampler(int(spec))
     elif isinstance(spec, np.ndarray):

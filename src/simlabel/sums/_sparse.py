@@ -39,11 +39,11 @@ def reduce_sparse(call: ReduceCall, plan: Plan, on_block: PairProgress | None) -
         for i in range(n):
             if stopped():
                 return
-            own, kept = (-1, 0.0) if exclude is None else (int(exclude.own[i]), exclude.kept[i])
+            own, share = (-1, 0.0) if exclude is None else (int(exclude.own[i]), exclude.share[i])
             for reader in readers.values():
                 reader.read(i)
             for way, done in zip(ways, found, strict=True):
-                done.append(way.row(readers[way.leaf.key], i, own, kept))
+                done.append(way.row(readers[way.leaf.key], i, own, share))
         for way, done, output in zip(ways, found, outputs, strict=True):
             output[queries] = way.summed(done)
         ticker.tick(n * plan.n_references)
@@ -62,7 +62,7 @@ class _Reader:
         self.norms = row_norms(leaf, self.rows)
         n = prepared.n_rows
         self.dense, self.products = np.full(n, np.nan), np.empty(n)
-        self.met: BoolArray = np.zeros(n, dtype=np.bool_)
+        self.visited: BoolArray = np.zeros(n, dtype=np.bool_)
         self.space: IntArray = np.empty(n, dtype=np.int64)
 
     def read(self, i: int) -> None:
@@ -76,7 +76,7 @@ class _Reader:
             self.columns.indices,
             self.columns.data,
             self.dense,
-            self.met,
+            self.visited,
             self.space,
             self.products,
         )
@@ -111,13 +111,13 @@ class _Products:
         S = self.leaf.finish(self.leaf.similarity.from_common(reader.values[None, :].copy(), *sides), *sides)
         return g, (S if self.job.weighting is None else self.job.weighting.apply(S))[0]
 
-    def row(self, reader: _Reader, i: int, own: int, kept: float) -> FloatArray:
-        """Return the similarities of query i to all references, its own entry times `kept`."""
+    def row(self, reader: _Reader, i: int, own: int, share: float) -> FloatArray:
+        """Return the similarities of query i to all references, its own entry times `share`."""
         g, S = self.similarities(reader, i)
         row: FloatArray = g * self.factors
         row[reader.references] = S
         if own >= 0:
-            row[own] *= kept
+            row[own] *= share
         return row
 
     def summed(self, rows: list[FloatArray]) -> FloatArray:
@@ -134,23 +134,23 @@ class _Background(_Products):
         self.total = np.asarray(V.T @ self.factors)
         self._by_label: sp.csc_array | None = None
 
-    def row(self, reader: _Reader, i: int, own: int, kept: float) -> FloatArray:
-        """Return the sums of query i, its own entry times `kept`."""
+    def row(self, reader: _Reader, i: int, own: int, share: float) -> FloatArray:
+        """Return the sums of query i, its own entry times `share`."""
         g, S = self.similarities(reader, i)
-        met = reader.references
-        beyond = S - g * self.factors[met]
-        out = self.total.copy() if own < 0 else self._total_without(own, kept)
+        found = reader.references
+        beyond = S - g * self.factors[found]
+        out = self.total.copy() if own < 0 else self._total_without(own, share)
         out *= g
         if own >= 0:
-            beyond[met == own] *= kept
-        add_rows(beyond, met, self.V.indptr, self.V.indices, self.V.data, out)
+            beyond[found == own] *= share
+        add_rows(beyond, found, self.V.indptr, self.V.indices, self.V.data, out)
         return out
 
     def summed(self, rows: list[FloatArray]) -> FloatArray:
         """Return the sums of some queries."""
         return np.stack(rows)
 
-    def _total_without(self, own: int, kept: float) -> FloatArray:
+    def _total_without(self, own: int, share: float) -> FloatArray:
         """Return the background without a reference; recomputed for labels that it dominates.
 
         Otherwise it is subtracted: more than half remains, which loses no digit.
@@ -158,7 +158,7 @@ class _Background(_Products):
         out = self.total.copy()
         entries = slice(self.V.indptr[own], self.V.indptr[own + 1])
         for k, v in zip(self.V.indices[entries], self.V.data[entries], strict=True):
-            removed = (1.0 - kept) * self.factors[own] * v
+            removed = (1.0 - share) * self.factors[own] * v
             if abs(removed) < 0.5 * abs(out[k]):
                 out[k] -= removed
                 continue
@@ -167,6 +167,6 @@ class _Background(_Products):
             some = slice(self._by_label.indptr[k], self._by_label.indptr[k + 1])
             rows = self._by_label.indices[some]
             terms = self.factors[rows] * self._by_label.data[some]
-            terms[rows == own] *= kept
+            terms[rows == own] *= share
             out[k] = terms.sum()
         return out

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.arithmetic import whole_power
 from simlabel._utils.registry import Registry
 from simlabel._utils.validation import FloatArray, check_number
+from simlabel.similarities import whole_power
 
-__all__ = ["WEIGHTINGS", "Power", "TopK", "Cutoff", "CustomWeighting", "Weighting", "resolve_weighting"]
+__all__ = ["WEIGHTINGS", "Power", "TopK", "Cutoff", "CustomWeighting", "Weighting"]
 
 Scope = Literal["entry", "row"]
 
@@ -199,8 +199,3 @@ class CustomWeighting(Weighting):
 WEIGHTINGS: Registry[Weighting] = Registry(
     "weighting", Weighting, [Power, TopK, Cutoff], from_callable=CustomWeighting
 )
-
-
-def resolve_weighting(spec: object) -> Weighting | None:
-    """Turn a name, an object or a callable into a weighting; None stays None."""
-    return None if spec is None else WEIGHTINGS.resolve(spec)

@@ -107,10 +107,17 @@ def _no_table(X: Any) -> TypeError:
     return TypeError(f"a table is a data frame, a list of dicts or a list of texts; got {X!r:.60}.")
 
 
+def values_of(column: Any) -> list[Any]:
+    """Return the values of a list, an array, a series, or another iterable; TypeError for anything else."""
+    for name in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, name):
+            column = getattr(column, name)()
+    return list(column)
+
+
 def _as_list(values: Any) -> list[Any]:
-    convert = getattr(values, "tolist", None) or getattr(values, "to_list", None)
     try:
-        return list(values if convert is None else convert())
+        return values_of(values)
     except TypeError:
         raise _no_table(values) from None
 

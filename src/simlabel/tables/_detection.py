@@ -135,7 +135,7 @@ def _column(name: str, values: Sequence[Cell], given: str | None) -> Column:
         decimal = detect_decimal(facts.present) if given == "number" else None
         order = _date_order(facts.present) if given == "date" else ""
         separator = feature_separator(facts.texts) if given == "multi" else None
-        return Column(name, given, "as you said", separator or "", decimal or ".", order)
+        return Column(name, given, "as given", separator or "", decimal or ".", order)
     for detect in _DETECTORS:
         found = detect(facts)
         if found is not None:

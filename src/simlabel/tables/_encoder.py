@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from simlabel._utils.advice import SimlabelWarning, warn_user
 from simlabel._utils.registry import Registry
-from simlabel._utils.text import for_terminal
+from simlabel._utils.text import for_terminal, format_names
 from simlabel._utils.validation import AnyArray, IntArray, check_number
 from simlabel.tables._cells import Cell, Cells, Row
 from simlabel.tables._column_encoders import (
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 NUMBERS = "numbers and dates"
 AnyColumn = TermColumn | NumberColumn | EmbeddedColumn
 _SPARE = 4096  # least number of columns that are reserved for new terms
-_MAX_NAMED = 5
 _ENOUGH = 20  # rows: in fewer, all values may differ by chance
 _NEARLY_ALL = 0.8  # share of rows with a value of their own
 
@@ -319,8 +318,7 @@ def _reserved(used: int) -> int:
 
 
 def _named(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:_MAX_NAMED]))
-    return shown if len(names) <= _MAX_NAMED else f"{shown} and {len(names) - _MAX_NAMED} more"
+    return format_names([repr(name) for name in names])
 
 
 ENCODERS: Registry[TableEncoder] = Registry("encoder", TableEncoder, [TableEncoder])

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.validation import IntArray, is_missing
 from simlabel.labels import PartialLabels
-from simlabel.tables._cells import Cells, cell
+from simlabel.tables._cells import Cells, cell, values_of
 from simlabel.tables._detection import EXCLUDED_KINDS
 from simlabel.tables._encoder import TableEncoder
 from simlabel.tables._lists import guess_separator, split
@@ -105,15 +105,9 @@ def _texts(y: Any) -> list[str | None] | None:
 
 def _column(y: Any) -> list[Any] | None:
     """Return the values of one column: a list, a series, a 1-D array; None for any other y."""
-    if sp.issparse(y) or hasattr(y, "columns") or y is None or isinstance(y, str | dict):
-        return None
-    if getattr(y, "ndim", 1) != 1:
-        return None
-    for name in ("to_pylist", "to_list", "tolist"):
-        if hasattr(y, name):
-            y = getattr(y, name)()
+    other = sp.issparse(y) or hasattr(y, "columns") or isinstance(y, str | dict)
     try:
-        return list(y)
+        return None if other or getattr(y, "ndim", 1) != 1 else values_of(y)
     except TypeError:
         return None
 

@@ -15,14 +15,13 @@ from simlabel.tuning._measure import (
     resolved,
     two_sided,
 )
-from simlabel.tuning._result import TuningResult, curve_problem, search_results, warn_about_curve
+from simlabel.tuning._result import TuningResult, curve_problem, search_results
 from simlabel.tuning._ridge import RidgeSearch, SearchSchedule
 from simlabel.tuning._search import LeaveOneOut, Search, Tuned, Validation, rows_for_patterns
 
 TUNERS: Registry[Search] = Registry("tuning", Search, [Validation, LeaveOneOut])
 
 __all__ = [
-    "warn_about_curve",
     "best_of",
     "check_criterion",
     "ColumnSearch",

@@ -20,9 +20,9 @@ from simlabel._utils.validation import FloatArray, Rows
 from simlabel.metrics import Truth
 from simlabel.ridge import PENALTIES
 from simlabel.sums import References
-from simlabel.tuning._measure import Judgment, Measurement, criterion_of, varying
+from simlabel.tuning._measure import CriterionSpec, Measurement, criterion_of, varying
 from simlabel.tuning._result import TuningResult
-from simlabel.tuning._ridge import LeaveOneOutWalk
+from simlabel.tuning._ridge import CoordinateSearch
 
 _PENALTY, _GAMMA = "penalty", "gamma"
 #: share of the inner products of numbers that are compared by an RBF
@@ -51,7 +51,7 @@ class ColumnWeights:
     gamma: float | None = None
 
 
-class ColumnSearch(LeaveOneOutWalk):
+class ColumnSearch(CoordinateSearch):
     """Changes weights and penalty, starting with equal weights, as long as leave-one-out improves.
 
     Parameters
@@ -62,7 +62,7 @@ class ColumnSearch(LeaveOneOutWalk):
         Label sets and weights of the rows; their features are ignored.
     criterion : str or callable
         Metric to optimize.
-    bent : str, optional
+    rbf_block : str, optional
         The block that may be compared by an RBF.
     on_step : callable, optional
         Called after each candidate with the number of candidates so far and the most that there will be.
@@ -74,7 +74,7 @@ class ColumnSearch(LeaveOneOutWalk):
         self,
         blocks: Iterable[tuple[str, Rows]],
         references: References,
-        criterion: Judgment,
+        criterion: CriterionSpec,
         rbf_block: str | None = None,
         on_step: Callable[[int, int], None] | None = None,
         n_jobs: int | None = None,
@@ -182,7 +182,7 @@ class ColumnSearch(LeaveOneOutWalk):
                 S += weight * (_rbf(products, gamma) if gamma else products)
         penalty = candidate[_PENALTY]
         coarse_from = penalty if len(S) >= limits().coarse_rows else None
-        return self.judged(self.loo_scores_by_penalty(S, coarse_from)(penalty))
+        return self.evaluated(self.loo_scores_by_penalty(S, coarse_from)(penalty))
 
 
 def _weight_of(block: str) -> str:

@@ -23,7 +23,7 @@ from simlabel.similarities import Grid
 from simlabel.sums import Job, ReduceCall, References, prepare, reducer_for, run_tasks
 
 Candidate = dict[str, Any]
-Judgment = str | Callable[[Any, FloatArray], float]
+CriterionSpec = str | Callable[[Any, FloatArray], float]
 
 _CACHED_BYTES = 1 << 24  # of scores in one pass: summed, transposed, rounded and ranked, they stay in cache
 _FEWEST_QUERIES = 16
@@ -48,20 +48,23 @@ def grids_of(problem: Problem) -> dict[str, Grid]:
                 f"define a method grids(X, sample_weight, seed) in its class that returns "
                 f"{{{name.rpartition('__')[2]!r}: Grid((0.5, 1.0, 2.0))}} (simlabel.similarities.Grid)."
             )
-    own = {} if stages.weighting is None else stages.weighting.grids(references.n_rows)
-    grids |= {f"weighting__{name}": Grid(values) for name, values in own.items()}
-    return grids | {f"influence__{name}": Grid(values) for name, values in stages.influence.grids().items()}
+    own = {"influence": stages.influence.grids()}
+    if stages.weighting is not None:
+        own = {"weighting": stages.weighting.grids(references.n_rows), **own}
+    return grids | {f"{stage}__{name}": Grid(v) for stage, of in own.items() for name, v in of.items()}
 
 
 def resolved(problem: Problem, candidate: Candidate) -> Problem:
     """Return the problem with these values in place of "auto"."""
-    stages, own = problem.stages, dict(candidate)
-    changed = {}
-    for name in ("weighting", "influence"):
-        nested = {key: own.pop(key) for key in candidate if key.startswith(f"{name}__")}
-        if nested:
-            values = {key.partition("__")[2]: value for key, value in nested.items()}
-            changed[name] = clone(getattr(stages, name)).set_params(**values)
+    stages, own = problem.stages, {}
+    nested: dict[str, Candidate] = {}
+    for name, value in candidate.items():
+        stage, _, rest = name.partition("__")
+        if stage in ("weighting", "influence"):
+            nested.setdefault(stage, {})[rest] = value
+        else:
+            own[name] = value
+    changed = {stage: clone(getattr(stages, stage)).set_params(**values) for stage, values in nested.items()}
     return replace(problem, stages=replace(stages, similarity=stages.similarity.replaced(own), **changed))
 
 
@@ -106,14 +109,14 @@ def two_sided(problem: Problem) -> Problem:
     return replace(problem, references=known)
 
 
-def criterion_of(judgment: Judgment) -> Criterion:
+def criterion_of(spec: CriterionSpec) -> Criterion:
     """Return the criterion of a name, or of a function of the truth and the scores, to be maximized."""
-    if isinstance(judgment, str):
-        return find_criterion(judgment)
-    name = getattr(judgment, "__name__", "criterion")
+    if isinstance(spec, str):
+        return find_criterion(spec)
+    name = getattr(spec, "__name__", "criterion")
 
     def function(truth: Truth, scores: FloatArray) -> float:
-        return float(judgment(truth.Y if truth.unknown is None else truth.with_nan(), scores))
+        return float(spec(truth.Y if truth.unknown is None else truth.with_nan(), scores))
 
     return Criterion(name, name, function, aggregation="whole")
 
@@ -232,11 +235,11 @@ def measure(
         queries = references.X if symmetric else take_rows(references.X, rows[part])
         call = queries, problem.truth[rows[part]], rows[part], symmetric, 1 if threads > 1 else None
 
-        def evaluator(some: slice, stopped: Callable[[], bool], call: Any = call) -> None:
+        def score(some: slice, stopped: Callable[[], bool], call: Any = call) -> None:
             if not stopped():
-                tried.evaluator(some, *call)
+                tried.score(some, *call)
 
-        run_tasks(evaluator, groups, threads)
+        run_tasks(score, groups, threads)
     counted = problem.multiplicity[rows]
     if not is_every_row(rows, problem):
         counted = counted / references.weights[rows]
@@ -258,13 +261,13 @@ def measure_folds(
         ]
         queries = take_rows(problem.references.X, held)
         queries = queries[:, known] if problem.references.pairwise else queries
-        tried.evaluator(slice(None), queries, problem.truth[held])
+        tried.score(slice(None), queries, problem.truth[held])
     rows = np.concatenate([held for _, held in folds])
     return tried.results(problem.truth[rows], problem.multiplicity[rows])
 
 
 class _Candidates:
-    """Candidates as jobs of the engine, and the judges of their scores."""
+    """Candidates as jobs of the engine, and the evaluators of their scores."""
 
     def __init__(
         self, problem: Problem, candidates: Sequence[Candidate], criterion: Criterion, n_kept: int = 0
@@ -272,28 +275,25 @@ class _Candidates:
         self.problem, references, solved = problem, problem.references, problem.solve()
         V, n = solved.V, references.n_labels
         self.bytes_each = 8 * max(1, V.shape[1])  # of a candidate's scores for one query
-        keep = 0 < n_kept * self.bytes_each * len(candidates) <= limits().candidate_bytes
-        if criterion.needs_scores and references.is_complete and not keep:  # set sizes are not needed
+        self.keep = 0 < n_kept * self.bytes_each * len(candidates) <= limits().candidate_bytes
+        if criterion.needs_scores and references.is_complete and not self.keep:  # set sizes are not needed
             V = Stack([piece[:, :n] for piece in V.pieces]) if isinstance(V, Stack) else V[:, :n]
             self.bytes_each = 8 * max(1, n)
-        problems = [resolved(problem, candidate) for candidate in candidates]
-        stages = [one.stages for one in problems]
         plain = reducer_for(None, V)  # shared, and so what it caches of V
-        reducers = [
-            plain if one.weighting is None else reducer_for(one.weighting, V, references.weights)
-            for one in stages
-        ]
-        pairs = zip(stages, reducers, strict=True)
-        self.jobs = [Job(one.similarity, one.weighting, reducer) for one, reducer in pairs]
-        self.prepared = prepare(references.X, [one.similarity for one in stages])
-        self.evaluators = [CriterionEvaluator(criterion, references.sizes) for _ in problems]
+        self.jobs: list[Job] = []
+        self.known: list[KnownSums | None] = []
+        for candidate in candidates:
+            one = resolved(problem, candidate)
+            similarity, weighting = one.stages.similarity, one.stages.weighting
+            reducer = plain if weighting is None else reducer_for(weighting, V, references.weights)
+            self.jobs.append(Job(similarity, weighting, reducer))
+            self.known.append(None if references.is_complete else KnownSums(one, solved.scale is not None))
+        self.prepared = prepare(references.X, [job.similarity for job in self.jobs])
+        self.evaluators = [CriterionEvaluator(criterion, references.sizes) for _ in candidates]
+        self.kept: list[list[FloatArray]] = [[] for _ in candidates]
         self.rescaled = Rescaling(problem, solved.scale)
-        self.known: list[KnownSums | None] = [None for _ in problems]
-        if not references.is_complete:
-            self.known = [KnownSums(one, solved.scale is not None) for one in problems]
-        self.kept: list[list[FloatArray]] | None = [[] for _ in problems] if keep else None
 
-    def evaluator(
+    def score(
         self,
         some: slice,
         queries: Rows,
@@ -302,15 +302,12 @@ class _Candidates:
         symmetric: bool = False,
         n_jobs: int | None = None,
     ) -> None:
-        """Score queries for some candidates; `rows` are references, left out of their own sums."""
-        stages, own = self.problem.stages, None
-        if rows is not None:
-            own = exclude_self(rows, self.problem.references)
-        jobs = self.jobs[some]
-        call = ReduceCall(queries, self.prepared, jobs, own, symmetric, n_jobs or stages.n_jobs)
-        n = self.problem.references.n_labels
+        """Score queries for some candidates; `rows` are references, excluded from their own sums."""
+        stages, references = self.problem.stages, self.problem.references
+        n, own = references.n_labels, None if rows is None else exclude_self(rows, references)
+        call = ReduceCall(queries, self.prepared, self.jobs[some], own, symmetric, n_jobs or stages.n_jobs)
         for i, sums in zip(range(len(self.jobs))[some], stages.engine.reduce(call), strict=True):
-            if self.kept is not None:
+            if self.keep:
                 self.kept[i].append(sums)
             labels, sizes, totals, known = sums[:, :n], sums[:, n:], None, self.known[i]
             if known is not None:
@@ -321,11 +318,11 @@ class _Candidates:
 
     def results(self, truth: Truth, weights: FloatArray) -> list[Measurement]:
         """Return the criterion of each candidate; `truth` and `weights` are those of all queries."""
-        results = [evaluator.result(truth, weights) for evaluator in self.evaluators]
-        if self.kept is None:
-            return results
-        pairs = zip(results, self.kept, strict=True)
-        return [result._replace(sums=np.concatenate(sums)) for result, sums in pairs]
+        results = []
+        for evaluator, sums in zip(self.evaluators, self.kept, strict=True):
+            result = evaluator.result(truth, weights)
+            results.append(result._replace(sums=np.concatenate(sums)) if self.keep else result)
+        return results
 
 
 def _chunk(each: int, n_candidates: int, n_queries: int) -> tuple[int, int]:
@@ -341,9 +338,8 @@ def _threads(problem: Problem) -> int:
     """Return the number of threads that score candidates: one if the engine is to use them all."""
     engine, leaves = problem.stages.engine, problem.stages.similarity.leaves()
     in_python = any(leaf.similarity.form == "block" for leaf in leaves)
-    if in_python or engine.local_engine is not engine or is_lazy(problem.references.X):
-        return 1
-    return effective_jobs(problem.stages.n_jobs)
+    alone = in_python or engine.local_engine is not engine or is_lazy(problem.references.X)
+    return 1 if alone else effective_jobs(problem.stages.n_jobs)
 
 
 def is_every_row(rows: IntArray, problem: Problem) -> bool:

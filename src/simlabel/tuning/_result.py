@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from simlabel._utils.advice import TuningWarning, warn_user
 from simlabel._utils.validation import check_number
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ def search_results(
     scores, errors : array, (n_candidates,)
         Mean score, the higher the better, and its standard error if there is one.
     ranks : array of int, (n_candidates,), optional
-        By default those of the scores: 1 is best, equals share the first rank, and NaN comes last.
+        By default the ranks of the scores: 1 is best, equals share the first rank, and NaN comes last.
 
     Examples
     --------
@@ -205,15 +204,8 @@ def search_results(
     return results | {"rank_test_score": np.asarray(ranks, dtype=np.int64)}
 
 
-def warn_about_curve(curve: TuningResult) -> None:
-    """Warn if the chosen value means little, or a better one may lie beyond the grid."""
-    problem = curve_problem(curve)
-    if problem:
-        warn_user(problem, TuningWarning)
-
-
 def curve_problem(curve: TuningResult) -> str:
-    """Return what is wrong with a curve, and what to do; an empty text if nothing is.
+    """Return why the chosen value means little, or may be surpassed beyond the grid; "" if nothing is wrong.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Bandwidth and penalty of learned influence, by leave-one-out in closed form.
 
-A walk over the grid from a sensible start: one parameter after another is moved while that helps, until
-no move does, then by half steps. All points read the same statistics of the pairs of rows, and moves
-of the penalty the same similarities.
+A coordinate search over the grid from a sensible start: one parameter after another is moved while that
+helps, until no move does, then by half steps. All points read the same statistics of the pairs of rows, and
+moves of the penalty the same similarities.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _START_FACTOR = 2.0  # times 1 / (mean distance): learned influence needs wider 
 _FACTOR = {True: 3.0, False: 2.0}  # of a step, of the penalty and of others
 
 
-class LeaveOneOutWalk(ABC):
+class CoordinateSearch(ABC):
     """Compares candidates of learned influence by leave-one-out, and measures each of them once.
 
     Parameters
@@ -108,7 +108,7 @@ class LeaveOneOutWalk(ABC):
 
         return loo_scores
 
-    def judged(self, loo_scores: FloatArray) -> Measurement:
+    def evaluated(self, loo_scores: FloatArray) -> Measurement:
         """Return the criterion of leave-one-out scores."""
         return measure_learned(
             self.criterion, self.references, self.truth, loo_scores, self.references.weights
@@ -125,7 +125,7 @@ class SearchSchedule:
         A candidate that is known to be good.
     steps : tuple of float
         Lengths of steps, one after another, in steps of the grid.
-    rough : bool
+    coarse : bool
         Whether single precision is enough, and gains that are noise are ignored.
     exact_best : bool
         Whether the best is measured exactly in the end.
@@ -137,7 +137,7 @@ class SearchSchedule:
     exact_best: bool = True
 
 
-class RidgeSearch(LeaveOneOutWalk):
+class RidgeSearch(CoordinateSearch):
     """Search of bandwidth and penalty.
 
     Parameters
@@ -158,10 +158,12 @@ class RidgeSearch(LeaveOneOutWalk):
         self._coarse_from: float | None = None
         self._overflow = False  # whether similarities of a candidate were too large to compute with
 
-    def run(self, grids: dict[str, Grid], walk: SearchSchedule) -> tuple[list[Candidate], list[Measurement]]:
+    def run(
+        self, grids: dict[str, Grid], schedule: SearchSchedule
+    ) -> tuple[list[Candidate], list[Measurement]]:
         """Return the candidates that were tried, and their criterion."""
         with limit_blas_threads(1):  # threads measure two candidates rather than one
-            self._walk(grids, walk)
+            self._search(grids, schedule)
         if self._overflow and all(math.isnan(each.value) for each in self.measured):
             raise ValueError(
                 f"{self.problem.stages.similarity!r} is so large between these rows that no influence can be "
@@ -169,22 +171,22 @@ class RidgeSearch(LeaveOneOutWalk):
             )
         return self.tried, self.measured
 
-    def _walk(self, grids: dict[str, Grid], walk: SearchSchedule) -> None:
-        if walk.coarse and _PENALTY in grids and self.references.n_rows >= limits().coarse_rows:
+    def _search(self, grids: dict[str, Grid], schedule: SearchSchedule) -> None:
+        if schedule.coarse and _PENALTY in grids and self.references.n_rows >= limits().coarse_rows:
             self._coarse_from = min(grids[_PENALTY].values)
         best = {name: _start(name, grid) for name, grid in grids.items()}
-        for name, value in (walk.start or {}).items():
+        for name, value in (schedule.start or {}).items():
             if name in grids:
                 best[name] = _placed(name, value, grids[name])
         self.look(best)
-        for step in walk.steps:
+        for step in schedule.steps:
             moved = True
             while moved and len(self.tried) < _MAX:
                 before = best
                 for name, grid in reversed(grids.items()):  # the penalty first, whose moves cost least
                     best = self._search_along(name, grid, best, step)
                 moved = best != before
-        if self._coarse_from is not None and walk.exact_best:
+        if self._coarse_from is not None and schedule.exact_best:
             at = list(self.seen).index(max(self.seen, key=lambda key: self.seen[key]))
             self._coarse_from, self._loo_scores = None, {}
             self.measured[at] = self.measure(self.tried[at])
@@ -216,7 +218,7 @@ class RidgeSearch(LeaveOneOutWalk):
         if not np.isfinite(loo_scores).all():
             self._overflow = True
             return Measurement(math.nan, math.nan)
-        return self.judged(loo_scores)
+        return self.evaluated(loo_scores)
 
     def _by_penalty(self, candidate: Candidate) -> LooScores:
         key = tuple(value for name, value in candidate.items() if name != _PENALTY)

@@ -11,16 +11,15 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import Stack, assign_folds, sample_copies, sample_rows
+from simlabel._utils.rows import Stack, assign_folds, n_copies, sample_copies, sample_rows
 from simlabel._utils.validation import FloatArray, IntArray, check_flag, check_number
 from simlabel.ridge import Problem, knowledge, patterns, work
 from simlabel.similarities import Grid
 from simlabel.sums import AllPairs, References
 from simlabel.tuning._measure import (
     Candidate,
-    Judgment,
+    CriterionSpec,
     Measurement,
     best_of,
     check_criterion,
@@ -73,7 +72,7 @@ class Search(BaseEstimator):
 
     name: ClassVar[str]
     notes_sample: ClassVar[bool] = False  # whether the curve has a note on a sample of rows
-    criterion: Judgment
+    criterion: CriterionSpec
 
     def check(self) -> None:
         """Raise ValueError if a parameter is invalid."""
@@ -87,12 +86,12 @@ class Search(BaseEstimator):
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray, keep: bool = False
     ) -> list[Measurement]:
         """Measure each candidate; with `keep`, return its sums too if they fit in memory."""
-        return measure(problem, candidates, rows, criterion_of(self.criterion), keep=keep)
+        raise TypeError(f"{type(self).__name__} does not define how it measures candidates.")
 
     def run(
         self,
         problem: Problem,
-        walk: SearchSchedule = _FULL_SCHEDULE,
+        schedule: SearchSchedule = _FULL_SCHEDULE,
         pairs: AllPairs | None = None,
         *,
         always: bool = False,
@@ -102,7 +101,7 @@ class Search(BaseEstimator):
 
         Parameters
         ----------
-        walk : Walk
+        schedule : SearchSchedule
             How learned influence is searched.
         pairs : AllPairs, optional
             Statistics of the references that other searches share.
@@ -114,7 +113,7 @@ class Search(BaseEstimator):
         stages = problem.stages
         stages.influence.check_similarity(stages.similarity, stages.weighting)
         if stages.influence.learned:
-            return self._run_learned(problem, walk, pairs, always)
+            return self._run_learned(problem, schedule, pairs, always)
         grids, references = grids_of(problem), problem.references
         tried = _product(grids)
         if len(tried) == 1 and not always:
@@ -122,13 +121,16 @@ class Search(BaseEstimator):
         rows, ranked = self.queries(references, stages.seed), two_sided(problem)
         keep = keep and is_every_row(rows, problem) and ranked.references is references
         measured = self.measure(ranked, tried, rows, keep)
-        best = self._best(measured)
+        best = best_of([one.value for one in measured], criterion_of(self.criterion).higher_is_better)
         if best is None and len(tried) > 1:
             note = "the criterion cannot tell the candidates apart: 1 / (mean distance) is taken"
             at = tried.index({name: grid.values[grid.at_mean] for name, grid in grids.items()})
             return self._result(problem, grids, tried, measured, len(rows), note, at)
         measured = [one if i == best else one._replace(sums=None) for i, one in enumerate(measured)]
-        finer = [] if best is None else _refined(tried[best], grids)
+        finer: list[Candidate] = []
+        if best is not None:  # values between the best candidate and its neighbors, for one scale at a time
+            scales = [name for name, grid in grids.items() if grid.refine]
+            finer = [tried[best] | {name: tried[best][name] * by} for name in scales for by in _REFINED]
         measured += self.measure(ranked, finer, rows, keep) if finer else []
         note = ""
         if self.notes_sample and not is_every_row(rows, problem):
@@ -136,7 +138,7 @@ class Search(BaseEstimator):
         return self._result(problem, grids, tried + finer, measured, len(rows), note)
 
     def _run_learned(
-        self, problem: Problem, walk: SearchSchedule, pairs: AllPairs | None, always: bool
+        self, problem: Problem, schedule: SearchSchedule, pairs: AllPairs | None, always: bool
     ) -> Tuned:
         references, note, part = problem.references, "", problem
         n, most = references.n_rows, min(limits().tuned_rows, rows_for_patterns(references))
@@ -148,11 +150,8 @@ class Search(BaseEstimator):
         if len(tried) == 1 and not always:
             return self._result(problem, grids, tried)
         search = RidgeSearch(two_sided(part), criterion_of(self.criterion), pairs)
-        tried, measured = search.run(grids, walk)
+        tried, measured = search.run(grids, schedule)
         return self._result(problem, grids, tried, measured, part.references.n_rows, note)
-
-    def _best(self, measured: Sequence[Measurement]) -> int | None:
-        return best_of([one.value for one in measured], criterion_of(self.criterion).higher_is_better)
 
     def _result(
         self,
@@ -165,36 +164,32 @@ class Search(BaseEstimator):
         at: int | None = None,
     ) -> Tuned:
         """Return the result; `at` is the chosen candidate, by default the best."""
+        criterion = criterion_of(self.criterion)
         if measured is None:
             measured = [Measurement(math.nan, math.nan)] if grids else []
             tried, note = tried[: len(measured)], "" if grids else "nothing is 'auto'"
+        values, errors, sums = zip(*measured, strict=True) if measured else ((), (), (None,))
         if at is None:
-            at = (self._best(measured) if measured else None) or 0
-        best, sums = (tried[at], measured[at].sums) if tried else ({}, None)
-        notes = dict.fromkeys([grid.note for grid in grids.values()] + [note])
+            at = (best_of(values, criterion.higher_is_better) if values else None) or 0
+        best = tried[at] if tried else {}
+        notes = "; ".join(dict.fromkeys(filter(None, (*(grid.note for grid in grids.values()), note))))
         curve = TuningResult(
             tuple(grids),
             tuple(tried),
-            criterion_of(self.criterion).name,
-            tuple(one.value for one in measured),
-            tuple(one.error for one in measured),
+            criterion.name,
+            values,
+            errors,
             best,
             n_queries,
-            "; ".join(filter(None, notes)),
+            notes,
             problem.references.n_rows,
         )
-        return Tuned(resolved(problem, best), curve, sums)
+        return Tuned(resolved(problem, best), curve, sums[at])
 
 
 def _product(grids: dict[str, Grid]) -> list[Candidate]:
     combinations = itertools.product(*(grid.values for grid in grids.values()))
     return [dict(zip(grids, values, strict=True)) for values in combinations]
-
-
-def _refined(best: Candidate, grids: dict[str, Grid]) -> list[Candidate]:
-    """Return values between the best candidate and its neighbors, for one scale at a time."""
-    scales = [name for name, grid in grids.items() if grid.refine]
-    return [best | {name: best[name] * factor} for name in scales for factor in _REFINED]
 
 
 class LeaveOneOut(Search):
@@ -224,7 +219,7 @@ class LeaveOneOut(Search):
     notes_sample = True
     file_key = "tuning.LeaveOneOut"
 
-    def __init__(self, criterion: Judgment = "average_precision", max_rows: int = 20_000) -> None:
+    def __init__(self, criterion: CriterionSpec = "average_precision", max_rows: int = 20_000) -> None:
         self.criterion = criterion
         self.max_rows = max_rows
 
@@ -259,7 +254,7 @@ class Validation(Search):
     ----------
     share : float
         Share of the rows, weights counted as copies, that are queries. Up to 1,000, all are; there are never
-        more than 2,000, nor, above 50, so many that a candidate has more than 4 million scores
+        more than 2,000, nor, above 50, more than give a candidate 4 million scores
         (for 100,000 labels, 50 rows).
     criterion : str or callable
         Metric to optimize: the name of one that `simlabel.metrics.find_criterion` knows, or a
@@ -288,7 +283,7 @@ class Validation(Search):
     def __init__(
         self,
         share: float = 0.1,
-        criterion: Judgment = "average_precision",
+        criterion: CriterionSpec = "average_precision",
         literal: bool = False,
         folds: int = 10,
     ) -> None:
@@ -326,10 +321,10 @@ class Validation(Search):
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray, keep: bool = False
     ) -> list[Measurement]:
         """Measure each candidate, by leave-one-out or with literal folds."""
-        parts = np.zeros(len(rows), dtype=np.int64)
+        parts, criterion = np.zeros(len(rows), dtype=np.int64), criterion_of(self.criterion)
         if self.literal:
             parts = assign_folds(problem.references.units[rows], self.folds, problem.stages.seed)
         if parts.max(initial=0) == 0:
-            return super().measure(problem, candidates, rows, keep)
+            return measure(problem, candidates, rows, criterion, keep=keep)
         folds = [(rows[parts != part], rows[parts == part]) for part in range(int(parts.max()) + 1)]
-        return measure_folds(problem, candidates, folds, criterion_of(self.criterion))
+        return measure_folds(problem, candidates, folds, criterion)

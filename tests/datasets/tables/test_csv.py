@@ -172,7 +172,7 @@ def test_paths_formats_and_options(write, tmp_path):
         read_table(path, encoding="klingon")
     with pytest.raises(ValueError, match="rows must be at least 1, got 0"):
         table_chunks(path, 0)
-    # a file that begins like JSON can be read as CSV where that is said
+    # a file that begins like JSON can be read as CSV if the format is given
     assert cells(read_table(write('{"a"},b\n1,2\n'), format="csv")) == [["1", "2"]]
 
 

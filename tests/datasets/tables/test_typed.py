@@ -44,10 +44,10 @@ def test_bad_lines_of_json(tmp_path):
     table = read_table(path)
     assert table.frame["a"].tolist() == [1, "\U0001f600"]
     assert [problem.line for problem in table.problems] == [2, 3, 4, 5]
-    said = [problem.what for problem in table.problems]
-    assert "found '[3]'" in said[1]
-    assert "surrogate" in said[2]
-    assert "nested too deeply" in said[3]
+    messages = [problem.what for problem in table.problems]
+    assert "found '[3]'" in messages[1]
+    assert "surrogate" in messages[2]
+    assert "nested too deeply" in messages[3]
     with pytest.raises(DatasetError, match=r"films\.jsonl, line 2: expected a JSON object"):
         read_table(path, strict=True)
     path.write_text('{"a"\n{"a"\n')

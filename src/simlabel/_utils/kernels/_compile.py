@@ -80,7 +80,7 @@ class _Files(FunctionCache):
 
     def __init__(self, function: Any, stamp: str | None) -> None:
         if stamp is None:
-            raise OSError(f"the sources beside {inspect.getfile(function)} cannot be read")
+            raise OSError(f"the sources next to {inspect.getfile(function)} cannot be read")
         super().__init__(function)
         self._cache_file = _CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
 

@@ -116,10 +116,10 @@ def _reduce_tile(
 ) -> None:
     """Add the similarities of a tile to the sums of its queries, and to those of its references."""
     t, start, n, p, first = tile
-    own, kept = excluded
+    own, counted = excluded
     for lane in range(width_of(S)):
         if start <= own[p, lane] < start + n:
-            S[own[p, lane] - start, lane] *= kept[p, lane]
+            S[own[p, lane] - start, lane] *= counted[p, lane]
     if first < width_of(S):
         _clear_below(S, n, first)
     by_label, (firsts, labels, begins, rows, factors) = V
@@ -145,12 +145,12 @@ def _add_to(total: Floats, start: int, n: int, part: Floats) -> None:
             part[i, k] = 0
 
 
-# Arguments of a kernel that sums similarities: (x, q, step, parameters, V, left_out, back, out).
+# Arguments of a kernel that sums similarities: (x, q, step, parameters, V, excluded, back, out).
 #
 # x = (X, x_side): references, and their squared lengths or sizes; q = (P, q_side): queries, in panels.
 # step: references of a tile. parameters: (n_candidates, ...), of similarities with the same statistic.
 # V = (by_label, entries): influence as a dense matrix (n_labels, n_references), or, if that has no rows,
-#   as `sort_by_label` gives it. left_out = (own, kept): see `Exclude`, in panels.
+#   as `sort_by_label` gives it. excluded = (own, share): see `Exclude`, in panels.
 # back = (own_rows, mirrored, diagonal): if the queries are references too, their rows of V, in panels
 #   (n_panels, label panels, width, width), and what X receives from them, (n_candidates, n_references,
 #   columns); `diagonal` if queries and references are the same rows. own_rows is empty otherwise.

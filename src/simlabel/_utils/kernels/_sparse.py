@@ -31,7 +31,7 @@ def common_terms(
     indices: Ints,
     data: Floats,
     dense: Floats,
-    met: BoolArray,
+    visited: BoolArray,
     found: Ints,
     products: Floats,
 ) -> int:
@@ -46,8 +46,8 @@ def common_terms(
     indptr, indices, data : array
         All rows, by column (CSC).
     dense : array, (n_rows,)
-        NaN on entry and on return: the sums, where NaN means that the row has not been met yet.
-    met : array of bool, (n_rows,)
+        NaN on entry and on return: the sums, where NaN means that the row has not been visited yet.
+    visited : array of bool, (n_rows,)
         False on entry and on return: read only where `dense` is NaN.
 
     Returns
@@ -61,10 +61,10 @@ def common_terms(
         for entry in range(indptr[column], indptr[column + 1]):
             j = indices[entry]
             if dense[j] != dense[j]:
-                if met[j]:  # a sum that overflows both ways is NaN too: the row must not be counted again
+                if visited[j]:  # a sum that overflows both ways is NaN too: the row must not be counted again
                     dense[j] = np.inf
                 else:
-                    met[j] = True
+                    visited[j] = True
                     dense[j] = 0.0
                     found[count] = j
                     count += 1
@@ -72,7 +72,7 @@ def common_terms(
     for c in range(count):
         products[c] = dense[found[c]]
         dense[found[c]] = float("nan")
-        met[found[c]] = False
+        visited[found[c]] = False
     return count
 
 

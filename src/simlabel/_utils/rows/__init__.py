@@ -1,16 +1,23 @@
 """Rows in memory, in files and on other machines, and the references of a model."""
 
 from simlabel._utils.rows._containers import (
+    MergedColumns,
     Stack,
     blocks,
     dense_rows,
+    is_objects,
     joined,
+    merge_equal_columns,
     n_rows,
+    n_shared_columns,
     pieces,
     row_width,
     splice,
+    squared_lengths,
     stacked,
     take_rows,
+    touched,
+    unshared_column_squares,
 )
 from simlabel._utils.rows._files import as_rows, open_rows
 from simlabel._utils.rows._lazy import (
@@ -26,12 +33,6 @@ from simlabel._utils.rows._lazy import (
     lazy_moments,
     transformed,
 )
-from simlabel._utils.rows._merged_columns import (
-    MergedColumns,
-    merge_equal_columns,
-    n_shared_columns,
-    unshared_column_squares,
-)
 from simlabel._utils.rows._order import (
     Groups,
     assign_folds,
@@ -41,6 +42,7 @@ from simlabel._utils.rows._order import (
     equal_groups,
     evenly_spaced_rows,
     group_sums,
+    n_copies,
     sample_copies,
     sample_rows,
 )
@@ -51,11 +53,14 @@ __all__ = [
     "dense_rows",
     "MergedColumns",
     "merge_equal_columns",
+    "n_copies",
     "n_rows",
+    "squared_lengths",
     "n_shared_columns",
     "pieces",
     "row_width",
     "take_rows",
+    "touched",
     "as_rows",
     "by_parts",
     "check_lazy",
@@ -73,6 +78,7 @@ __all__ = [
     "Groups",
     "is_collection",
     "is_lazy",
+    "is_objects",
     "is_remote",
     "joined",
     "lazy_moments",

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows._containers import Index, blocks, n_rows, pieces
+from simlabel._utils.rows._containers import Index, Stack, blocks, n_rows, pieces
 from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows, check_finite
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 class Sliced(Protocol):
@@ -69,13 +69,13 @@ class LazyRows:
         """Yield the blocks in which the rows are stored, or best read."""
         raise NotImplementedError
 
-    def map_async(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
+    def map_async(self, each: Callable[..., _Result], *companions: Sliced) -> Callable[[], list[_Result]]:
         """Start to apply a function to every block and its companions; call the result for the results."""
         raise NotImplementedError
 
     def folded(
-        self, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
-    ) -> Result:
+        self, each: Callable[..., _Result], merge: Callable[[_Result, _Result], _Result], *companions: Sliced
+    ) -> _Result:
         """Apply a function to every block and its companions, and merge the results."""
         raise NotImplementedError
 
@@ -167,17 +167,17 @@ class DiskRows(LazyRows):
         size = max(1, min(limits().piece_rows, 2 * limits().read_bytes // max(1, width)))
         return blocks(len(self), size)
 
-    def map_async(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
+    def map_async(self, each: Callable[..., _Result], *companions: Sliced) -> Callable[[], list[_Result]]:
         """Return a function that processes one block after the other."""
         return lambda: list(self._applied(each, companions))
 
     def folded(
-        self, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
-    ) -> Result:
+        self, each: Callable[..., _Result], merge: Callable[[_Result, _Result], _Result], *companions: Sliced
+    ) -> _Result:
         """Process one block after the other, and merge each result at once."""
         return reduce(merge, self._applied(each, companions))
 
-    def _applied(self, each: Callable[..., Result], companions: Sequence[Sliced]) -> Iterator[Result]:
+    def _applied(self, each: Callable[..., _Result], companions: Sequence[Sliced]) -> Iterator[_Result]:
         return (each(self[part], *(other[part] for other in companions)) for part in self.cuts())
 
 
@@ -198,15 +198,17 @@ def is_collection(X: Any) -> bool:
 
 def is_lazy(X: Rows) -> bool:
     """Return whether rows are read on demand: the rows themselves, or a piece of a stack."""
-    return isinstance(X, LazyRows) or any(isinstance(piece, LazyRows) for piece in getattr(X, "pieces", ()))
+    if isinstance(X, Stack):
+        return any(isinstance(piece, LazyRows) for piece in X.pieces)
+    return isinstance(X, LazyRows)
 
 
 def is_remote(X: Rows) -> bool:
     """Return whether rows are on other machines: the rows themselves, or a piece of a stack."""
-    return any(getattr(piece, "remote", False) for piece in getattr(X, "pieces", (X,)))
+    return is_lazy(X) and any(getattr(piece, "remote", False) for piece in pieces(X))
 
 
-def by_parts(X: Rows, each: Callable[..., Result], *companions: Sliced) -> list[Result]:
+def by_parts(X: Rows, each: Callable[..., _Result], *companions: Sliced) -> list[_Result]:
     """Apply a function to blocks of the rows and of their companions, on the machine of the rows.
 
     Rows in memory are one block.
@@ -220,13 +222,13 @@ def by_parts(X: Rows, each: Callable[..., Result], *companions: Sliced) -> list[
     return [result for results in started for result in results()]
 
 
-def _apply(each: Callable[..., Result], piece: Rows, others: Sequence[Any]) -> list[Result]:
+def _apply(each: Callable[..., _Result], piece: Rows, others: Sequence[Any]) -> list[_Result]:
     return [each(piece, *others)]
 
 
 def fold(
-    X: Rows, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
-) -> Result:
+    X: Rows, each: Callable[..., _Result], merge: Callable[[_Result, _Result], _Result], *companions: Sliced
+) -> _Result:
     """Apply a function to blocks of the rows and of their companions, on their machine, and merge.
 
     Examples
@@ -275,26 +277,17 @@ def _check_block(X: Rows, numbers: range) -> None:
 
 
 def transformed(normalizer: Normalizes, X: Rows) -> Rows:
-    """Normalize rows and check that they are finite; lazy rows when they are read."""
-    step = _Finite(normalizer)
-    return X.mapped(step) if isinstance(X, LazyRows) else step(X)
-
-
-class _Finite:
-    """A normalizer that raises an error if its output is not finite: similarities would be NaN."""
-
-    def __init__(self, normalizer: Normalizes) -> None:
-        self.normalizer = normalizer
-
-    def __call__(self, X: Rows) -> Rows:
-        with np.errstate(over="ignore", invalid="ignore"):
-            output = self.normalizer.transform(X)
-        if not np.isfinite(output.data if sp.issparse(output) else output).all():
-            raise ValueError(
-                f"normalizer {self.normalizer!r} produces NaN or infinity for some rows: X has features that "
-                f"are too large or too far apart for it. Clip or rescale them first."
-            )
-        return output
+    """Normalize rows, lazy ones when read, and check that they stay finite: similarities would be NaN."""
+    if isinstance(X, LazyRows):
+        return X.mapped(partial(transformed, normalizer))
+    with np.errstate(over="ignore", invalid="ignore"):
+        output = normalizer.transform(X)
+    if not np.isfinite(output.data if sp.issparse(output) else output).all():
+        raise ValueError(
+            f"normalizer {normalizer!r} produces NaN or infinity for some rows: X has features that are too "
+            f"large or too far apart for it. Clip or rescale them first."
+        )
+    return output
 
 
 class Moments(NamedTuple):

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
 from simlabel._utils.rows._containers import blocks
 from simlabel._utils.rows._lazy import by_parts
@@ -170,6 +169,11 @@ def sample_rows(order: IntArray, size: int, seed: Any) -> IntArray:
     [0, 1, 2, 3, 4]
     """
     return np.sort(order[np.random.default_rng(seed).choice(len(order), size, replace=False)])
+
+
+def n_copies(weights: FloatArray) -> int:
+    """Return the number of rows if each is repeated by its weight; at least the number of weights."""
+    return max(len(weights), round(float(weights.sum())))
 
 
 def sample_copies(order: IntArray, weights: FloatArray, size: int, seed: int) -> IntArray:

@@ -34,7 +34,7 @@ class Table:
     Attributes
     ----------
     headings : tuple of str
-    rows : tuple of tuple of Cell
+    rows : tuple of tuple of TableCell
     caption : str
     folded : bool
         In HTML, collapsed at first: for long tables.

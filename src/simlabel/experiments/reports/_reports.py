@@ -31,7 +31,6 @@ from simlabel.experiments.reports._document import (
 )
 from simlabel.guarantees import FittedGuarantee, Measured
 from simlabel.metrics import CRITERIA
-from simlabel.model.inspection import explanation_texts
 
 _SHOWN_CLOSELY = ("sml", "autosml")  # algorithms whose tuning and examples are shown
 _EXAMPLES, _REASONS = 6, 3
@@ -87,7 +86,7 @@ def comparison_report(
         parts += [Section(prefix + title, tuple(blocks)) for title, blocks in found.items() if blocks]
     notes = sections.notes(comparison)
     if notes:
-        parts.append(Section("PendingRows", tuple(notes)))
+        parts.append(Section("Notes", tuple(notes)))
     names = ", ".join(one.name for one in sets)
     return Report(f"Comparison on {names}", comparison.protocol, _facts(comparison, sets), tuple(parts))
 
@@ -174,7 +173,7 @@ def evaluation_report(
         The evaluation.
     criteria : sequence of str
         What to show.
-    measured : sequence of (Promise, Measured)
+    measured : sequence of (FittedGuarantee, Measured)
         Guarantees, with their values on the file.
 
     Returns
@@ -259,7 +258,7 @@ def _examples(
         predicted = [names[k] for k in explanation.chosen[query]]
         found.append(
             Example(
-                explanation.query_title(query) or f"Row {row}",
+                explanation.titles[query] or f"Row {row}",
                 tuple((name, name in true) for name in predicted),
                 tuple(sorted(true - set(predicted))),
                 tuple(_reasons(explanation, query, names, described or {})),
@@ -273,7 +272,7 @@ def _reasons(
 ) -> Iterator[str]:
     """Yield sentences for a raw table, else the references of the strongest label with their shares."""
     if explanation.has_words:
-        yield from (each.sentence for each in explanation_texts(explanation, query))
+        yield from (each.sentence for each in explanation.texts[query])
         return
     for column in explanation.chosen[query][:1]:
         whole = explanation.terms.absolute[query, column]

@@ -209,8 +209,8 @@ def _one_set(folds: Sequence[FoldResult]) -> str:
 
 
 def guarantee_table(measured: Sequence[tuple[FittedGuarantee, Measured]]) -> Table:
-    """Return the promised and the measured values of guarantees."""
-    headings = ["Guarantee", "Promised", "Measured", "Labels in a set", "Abstained", "Lowest label"]
+    """Return the guaranteed and the measured values."""
+    headings = ["Guarantee", "Guaranteed", "Measured", "Labels in a set", "Abstained", "Lowest label"]
     rows = []
     for fitted_guarantee, one in measured:
         lowest = "" if one.lowest is None else f"{one_line(str(one.lowest[0]))}: {one.lowest[1]:.3f}"
@@ -226,7 +226,7 @@ def guarantee_table(measured: Sequence[tuple[FittedGuarantee, Measured]]) -> Tab
                 lowest,
             ]
         )
-    return table(headings, rows, "Promised and measured on this file, ± one standard error")
+    return table(headings, rows, "Guaranteed and measured on this file, ± one standard error")
 
 
 def time_table(comparison: Comparison, data: str) -> Table:

@@ -4,23 +4,22 @@ from simlabel.model.inspection._data_values import data_values
 from simlabel.model.inspection._decisions import compare_with_rate, legend, turning_point
 from simlabel.model.inspection._duplicates import (
     contradicting_duplicates,
-    row_keys,
+    rounded_row_keys,
     warn_about_duplicates,
     warn_about_leakage,
 )
 from simlabel.model.inspection._explanation import Explanation, explain, titles_of
 from simlabel.model.inspection._features import rbf_contributions, shared_words
 from simlabel.model.inspection._label_errors import (
-    GivenLabels,
     LooQuality,
     combine_views,
     loo_evidence,
     loo_quality,
     suspicious_labels,
 )
-from simlabel.model.inspection._new_rows import novelty, suggest, uncertainty
-from simlabel.model.inspection._sentences import ExplanationText, explanation_texts, headline
+from simlabel.model.inspection._new_rows import novelty, suggest_rows, uncertainty
 from simlabel.model.inspection._terms import Neighbors, Terms
+from simlabel.model.inspection._texts import ExplanationText, explanation_texts
 
 __all__ = [
     "warn_about_duplicates",
@@ -31,8 +30,6 @@ __all__ = [
     "data_values",
     "explain",
     "Explanation",
-    "GivenLabels",
-    "headline",
     "loo_evidence",
     "loo_quality",
     "LooQuality",
@@ -40,9 +37,9 @@ __all__ = [
     "Neighbors",
     "novelty",
     "rbf_contributions",
-    "row_keys",
+    "rounded_row_keys",
     "shared_words",
-    "suggest",
+    "suggest_rows",
     "suspicious_labels",
     "Terms",
     "titles_of",

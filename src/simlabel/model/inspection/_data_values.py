@@ -50,14 +50,14 @@ def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> F
     references, rows = scorer.references, criterion.rows
     truth, weights, n_labels = Truth.of(references.imputed_Y), references.weights, references.n_labels
     without_each = influence.without_each(scorer.problem)
-    assert scorer.solved.loo_scores is not None
+    assert scorer.loo_scores is not None
     assert rows is not None
 
     def evaluate(truth: Truth, scores: FloatArray) -> FloatArray:
         # labels that the same rows have score the same: rounding must not decide which is ahead
         return rows(truth, np.round(scores[:, :n_labels], _DECIMALS))
 
-    whole = evaluate(truth, scorer.solved.loo_scores)
+    whole = evaluate(truth, scorer.loo_scores)
     values = np.zeros(references.n_rows)
     for j, scores in enumerate(without_each):
         others = np.flatnonzero(np.arange(references.n_rows) != j)

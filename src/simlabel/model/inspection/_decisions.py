@@ -99,11 +99,12 @@ def fills_set_size(why: Explanation, query: int, k: int) -> bool:
 
 
 def _among_the_highest(why: Explanation, query: int, k: int) -> str:
-    """Say that a label is among the highest scores, whatever they are and however likely others are."""
+    """Say that a label is among the highest scores, which alone decides, however likely others are."""
     chosen, likely = why.chosen[query], why.probabilities[query]
     n = len(chosen)
     only = f"only because the row is to get {'1 label' if n == 1 else f'{n} labels'} and"
-    left = max((j for j in range(len(likely)) if j not in chosen), key=likely.__getitem__, default=k)
+    others = np.setdiff1d(np.arange(len(likely)), chosen)
+    left = others[np.argmax(likely[others])] if len(others) else k
     if likely[left] < LIKELY and fills_set_size(why, query, k):
         return f"{only} nothing {'else ' if (likely[chosen] >= LIKELY).any() else ''}fits well"
     first, unlike = "no other scores higher", "not even"
@@ -229,7 +230,7 @@ def _compare_with_count(
 
 
 def turning_point(why: Explanation, k: int) -> float | None:
-    """Return the share of the similarity from which on a label is more likely than not.
+    """Return the smallest share of the similarity at which a label is more likely than not.
 
     Infinite if no share is enough. None if any is, or if probabilities depend on more than this share.
     """

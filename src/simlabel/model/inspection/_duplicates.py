@@ -28,9 +28,9 @@ def contradicting_duplicates(problem: Problem, min_similarity: float) -> pd.Data
 
     Parameters
     ----------
-    least : float
+    min_similarity : float
         Similarity over the geometric mean of the two instances' similarities to themselves, so
-        that 1 means equal, whatever the similarity.
+        that 1 means equal for any similarity.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def contradicting_duplicates(problem: Problem, min_similarity: float) -> pd.Data
     both = np.asarray(Y[one].multiply(Y[other]).sum(axis=1)).ravel()
     sizes = np.diff(Y.indptr)
     either = sizes[one] + sizes[other] - both
-    if U is not None:  # a label that one has, and of which it is unknown whether the other has it, is ignored
+    if U is not None:  # a label that one row has and that is unknown for the other is ignored
         unknown = Y[one].multiply(U[other]).sum(axis=1) + U[one].multiply(Y[other]).sum(axis=1)
         either = either - np.asarray(unknown).ravel()
     disagreement = np.divide(either - both, either, out=np.zeros(len(one)), where=either > 0)
@@ -82,7 +82,7 @@ def warn_about_duplicates(model: Model, X: Rows) -> None:
 
 def warn_about_leakage(train: Rows, test: Rows) -> None:
     """Warn if many rows of one matrix are rows of another, and chance does not explain it."""
-    shared = int(np.isin(row_keys(test), row_keys(train)).sum())
+    shared = int(np.isin(rounded_row_keys(test), rounded_row_keys(train)).sum())
     if shared < max(_MIN_COPIES, _MIN_SHARE * n_rows(test)) or _is_chance(train):
         return
     warn_user(
@@ -92,14 +92,14 @@ def warn_about_leakage(train: Rows, test: Rows) -> None:
     )
 
 
-def row_keys(X: Rows) -> IntArray:
+def rounded_row_keys(X: Rows) -> IntArray:
     """Return a hash of each row of a matrix, the same for equal rows, (n_rows,).
 
     The last digits do not count: in a normalized row they depend on how rows lie in memory.
 
     Examples
     --------
-    >>> one, other, same = row_keys(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]])).tolist()
+    >>> one, other, same = rounded_row_keys(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]])).tolist()
     >>> one == same, one == other
     (True, False)
     """

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._utils.limits import limits
-from simlabel._utils.rows import blocks, n_rows, take_rows
+from simlabel._utils.rows import n_rows, take_rows
 from simlabel._utils.text import format_names
 from simlabel._utils.validation import AnyArray, FloatArray, IntArray, Rows, check_number, object_array
 from simlabel.model._model import Model
 from simlabel.model.inspection._features import column_terms, largest_contributions, word_contributions
 from simlabel.model.inspection._terms import (
-    LargestTerms,
     Neighbors,
     Terms,
+    collect_evidence,
     having_each,
     nearest_of,
-    nearest_of_each,
     similarities,
 )
+from simlabel.model.inspection._texts import ExplanationText, explanation_texts
 from simlabel.rules import ScoreBlock
 
 if TYPE_CHECKING:
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import Console, ConsoleOptions, RenderResult
 
-_N_INSTANCES = 10  # that an explanation lists
-_N_SIMILAR = 10  # most similar instances among which sentences count, and that a picture shows
-_N_HAVING = 30  # most similar instances that have a label: several of them may share one title
 _MAX_TITLE = 60  # characters
 
 
@@ -43,8 +39,8 @@ class Explanation:
     """For every query and label, the evidence for it and against it: labeled instances, and words of a table.
 
     Contributions, what the others contributed (rest) and, with learned influence, the mean add up
-    to the label's score. The set size is explained in the same way. Printing gives a sentence for each
-    predicted label, then the instances, and computes no similarities.
+    to the label's score. The set size is explained in the same way. Printing shows a sentence for each
+    predicted label, then the instances; everything that it shows was computed by `explain`.
 
     Attributes
     ----------
@@ -62,7 +58,7 @@ class Explanation:
         The intercept of each score; 0 except for learned influence.
     probabilities : array, (n_queries, n_labels)
         As `predict_proba` returns them.
-    usual : array, (n_labels,)
+    base_rate : array, (n_labels,)
         The base rate of each label, as the model estimates it.
     frequencies : array, (n_labels + n_sizes,)
         The share of the labeled instances, by weight, that have each label and each set size.
@@ -76,6 +72,15 @@ class Explanation:
         Whether these are the predicted ones.
     top : int or None
         The number of instances and words to list.
+    titles : list of str or None
+        The title of each query; None if there is no title column.
+    is_learned : bool
+        Whether influence is learned, so that similarities do not add up to scores.
+    has_words : bool
+        Whether a score is a sum over the words of a query, so that `words` can be used.
+    texts : tuple of tuple of ExplanationText
+        For each query a text for each described label, and for the number of labels if it follows from
+        similarities.
 
     Examples
     --------
@@ -104,25 +109,20 @@ class Explanation:
     described: list[list[int]]
     describes_predicted: bool
     top: int | None
-    _sums: FloatArray
+    titles: Sequence[str | None]
+    is_learned: bool
+    has_words: bool
     model: Model
+    title_column: str | None
+    _sums: FloatArray
     _given: Rows
     _queries: Rows
     _feature_names: AnyArray | None
-    title_column: str | None
+    _words: list[dict[int, pd.DataFrame]]
+    texts: tuple[tuple[ExplanationText, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.chosen)
-
-    @property
-    def has_words(self) -> bool:
-        """Whether a score is a sum over the words of a query, so that `words` can be used."""
-        return self.model.uses_term_products
-
-    @property
-    def is_learned(self) -> bool:
-        """Whether influence is learned, so that similarities do not add up to scores."""
-        return self.model.scorer.stages.influence.learned
 
     @property
     def scores(self) -> FloatArray:
@@ -185,23 +185,17 @@ class Explanation:
 
     def names(self, positions: IntArray) -> list[tuple[Any, str | None]]:
         """Return the id and the title of some references; None for a title if there is no title column."""
-        ids, rows = self.ids[positions].tolist(), self.model.scorer.references.raw
-        titles: Sequence[str | None] | None = titles_of(self.model, self.title_column, rows, positions)
-        return list(zip(ids, titles or [None] * len(ids), strict=True))
+        titles = titles_of(self.model, self.title_column, self.model.scorer.references.raw, positions)
+        return list(zip(self.ids[positions].tolist(), titles, strict=True))
 
     def score_block(self, query: int) -> ScoreBlock:
         """Return the scores of a query as the label rule and the calibration take them."""
         return self.model.scorer.block(self._sums[query : query + 1])
 
     def direction(self, query: int, column: str) -> str:
-        """Return where a number or date of a query lies among those of the labeled rows, or ""."""
+        """Return where a number or date of a query lies in the range of the labeled rows, or ""."""
         encoder = self.model.encoder
         return "" if encoder is None else encoder.direction(column, self._given[query])
-
-    def query_title(self, query: int) -> str | None:
-        """Return the title of a query; None if there is no title column."""
-        found = titles_of(self.model, self.title_column, self._given, np.array([query]))
-        return None if found is None else found[0]
 
     def nearest(self, query: int, label: Any, n: int = 5) -> pd.DataFrame:
         """Return the labeled instances with a label that a query is most similar to.
@@ -245,7 +239,7 @@ class Explanation:
         return frame if self.title_column is not None else frame.drop(columns="title")
 
     def words(self, query: int, label: Any) -> pd.DataFrame:
-        """Return the contributions of the words and cells of a query to a label, the most telling first.
+        """Return the contributions of the words and cells of a query to a label, the largest first.
 
         For tables that are compared by inner products, as `Tagger` does it: a score is a sum over words.
         Character n-grams count for the words that they are part of. The contributions and the label's `mean`
@@ -270,11 +264,10 @@ class Explanation:
         >>> tagger.explain(["a hungry shark"]).words(0, "horror")["term"].tolist()[0]
         'shark'
         """
-        return self.words_of(self._query(query), [self._column(label)])[0]
-
-    def words_of(self, query: int, columns: list[int]) -> list[pd.DataFrame]:
-        """Return `words` for several labels, given by their positions."""
-        return word_contributions(self.model, self._given[query], self._queries[query : query + 1], columns)
+        row, column = self._query(query), self._column(label)
+        if column in self._words[row]:
+            return self._words[row][column].copy()
+        return word_contributions(self.model, self._given[row], self._queries[row : row + 1], [column])[0]
 
     def by_column(self, query: int, label: Any) -> pd.DataFrame:
         """Return the contribution of each column of a table to a label: the sums of `words`.
@@ -282,13 +275,13 @@ class Explanation:
         Returns
         -------
         frame
-            ``column``, ``contribution``, the most telling first.
+            ``column``, ``contribution``, the largest first.
         """
         found = self.words(query, label).groupby("column", sort=False)["contribution"].sum()
         return largest_contributions(found.reset_index())
 
     def columns(self, query: int, name: Any) -> pd.DataFrame:
-        """Return the columns that make a query and a labeled instance similar, the most telling first.
+        """Return the columns that make a query and a labeled instance similar, the most important first.
 
         For similarities that are a function of a sum over columns (inner product, squared or L1
         distance). ``term`` adds up to that sum; ``typical`` is the mean of the term over all
@@ -334,7 +327,7 @@ class Explanation:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from simlabel.model.inspection._views import terminal_lines
 
-        yield from terminal_lines(self)
+        return terminal_lines(self)
 
     def _repr_html_(self) -> str:
         from simlabel.model.inspection._views import html_page
@@ -366,48 +359,37 @@ def explain(
         check_number("explain", "top", top, at_least=1, integer=True)
     scorer, references, Q = model.scorer, model.scorer.references, model.normalized(X)
     described = None if labels is None else _positions(labels, model.labels.classes.tolist())
-    having, V, intercept = having_each(references), scorer.V[:], scorer.solved.intercept
-    terms = LargestTerms(V[:, : having.shape[1]], scorer.solved.used, n_rows(Q), top or _N_INSTANCES)
-    sums, probabilities = np.empty((n_rows(Q), V.shape[1])), np.empty((n_rows(Q), references.n_labels))
-    chosen: list[IntArray] = []
-    similar: list[Neighbors] = []
-    nearest: list[dict[int, Neighbors]] = []
-    for part in blocks(n_rows(Q), max(1, limits().block_bytes // (8 * references.n_rows))):
-        S, psi = similarities(scorer, Q[part])
-        sums[part] = psi @ V
-        terms.add(part, psi, sums[part], None if scorer.known is None else scorer.known.factors(sums[part]))
-        if intercept is not None:
-            sums[part] += intercept
-        scores = scorer.block(sums[part])
-        sets, probabilities[part] = model.choose(scores), model.to_probabilities(scores)
-        chosen += np.split(sets.indices, sets.indptr[1:-1])
-        similar += [nearest_of(np.flatnonzero(row > 0), row, _N_SIMILAR) for row in S]
-        for row, predicted in zip(S, chosen[part], strict=True):
-            size = np.flatnonzero(references.sizes == len(predicted)) + references.n_labels
-            columns = [*(predicted if described is None else described), *size]
-            nearest.append(nearest_of_each(columns, having, row, max(_N_HAVING, top or 0)))
-    return Explanation(
+    having, intercept = having_each(references), scorer.solved.intercept
+    found = collect_evidence(model, Q, having, described, top)
+    columns = [each.tolist() if described is None else list(described) for each in found["chosen"]]
+    has_words = model.uses_term_products
+    why = Explanation(
+        **found,
         ids=references.ids,
         labels=model.labels.classes,
         sizes=references.sizes,
-        chosen=chosen,
-        terms=terms.found,
         mean=np.zeros(having.shape[1]) if intercept is None else intercept,
-        probabilities=probabilities,
         base_rate=scorer.label_shares,
         frequencies=np.asarray(having.sum(axis=0)).ravel() / references.weights.sum(),
-        similar=similar,
-        having=nearest,
-        described=[each.tolist() if described is None else list(described) for each in chosen],
+        described=columns,
         describes_predicted=described is None,
         top=top,
-        _sums=sums,
+        titles=titles_of(model, title_column, X, np.arange(n_rows(Q))),
+        is_learned=scorer.stages.influence.learned,
+        has_words=has_words,
         model=model,
+        title_column=title_column,
         _given=X,
         _queries=Q,
         _feature_names=feature_names,
-        title_column=title_column,
+        _words=[
+            dict(zip(each, word_contributions(model, X[query], Q[query : query + 1], each), strict=True))
+            if has_words and each
+            else {}
+            for query, each in enumerate(columns)
+        ],
     )
+    return replace(why, texts=tuple(tuple(explanation_texts(why, query)) for query in range(len(why))))
 
 
 def _positions(labels: Any, known: list[Any]) -> tuple[int, ...]:
@@ -422,12 +404,12 @@ def _positions(labels: Any, known: list[Any]) -> tuple[int, ...]:
 
 def titles_of(
     model: Model, column: str | None, rows: Rows, positions: npt.NDArray[np.integer]
-) -> list[str] | None:
+) -> list[str | None]:
     """Return the cells of the title column in some rows of a table, shortened; None without such a column."""
     if model.encoder is None or column is None:
-        return None
+        return [None] * len(positions)
     place = model.encoder.names_.index(column)
-    texts = []
+    texts: list[str | None] = []
     for row in take_rows(rows, positions):
         cell = row[place]
         text = " ".join(cell) if isinstance(cell, tuple) else "(no title)" if cell is None else str(cell)

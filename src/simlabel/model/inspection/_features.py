@@ -127,7 +127,7 @@ def column_terms(model: Model, query: Rows, name: Any, feature_names: AnyArray |
     Returns
     -------
     frame
-        ``column``, ``query``, ``reference``, ``term``, ``typical``, the most telling first.
+        ``column``, ``query``, ``reference``, ``term``, ``typical``, the most important first.
     """
     import pandas as pd
 
@@ -142,7 +142,7 @@ def column_terms(model: Model, query: Rows, name: Any, feature_names: AnyArray |
         raise KeyError(f"No labeled instance has the id {name!r}.")
     views = leaf.view(query), leaf.view(take_rows(references.X, position))
     shown = np.arange(views[0].shape[1])
-    if sp.issparse(views[0]):  # there may be as many columns as words: show those of the two
+    if sp.issparse(views[0]):  # there may be as many columns as words: show the columns of the two rows
         shown = np.union1d(*(sp.csr_array(view).indices for view in views))
 
     def read(rows: Rows) -> FloatArray:
@@ -190,7 +190,7 @@ def shared_words(
     ----------
     one, other : dict of column to cell
         Texts and lists of texts; cells of another kind have no words.
-    telling : sequence of str
+    salient : sequence of str
         Terms that speak for a label, such as `Explanation.words` returns them.
     most : int
         The largest number of words.

@@ -20,7 +20,7 @@ from simlabel.model._model import Model
 from simlabel.model._scorer import Scorer
 from simlabel.normalizers import fit_normalizer, resolve_normalizer
 from simlabel.ridge import Influence, Problem, Ridge
-from simlabel.rules import LeaveOneOutCalibration, TrainingBlock, logistic_probabilities
+from simlabel.rules import LeaveOneOutCalibration, TrainingBlock, logistic_probabilities, merged_blocks
 from simlabel.similarities import Laplacian
 from simlabel.sums import References
 from simlabel.tuning import LeaveOneOut, on_rows, resolved
@@ -28,7 +28,7 @@ from simlabel.tuning import LeaveOneOut, on_rows, resolved
 if TYPE_CHECKING:
     import pandas as pd
 
-Titles = Callable[[npt.NDArray[np.integer]], list[str] | None]
+Titles = Callable[[npt.NDArray[np.integer]], Sequence[str | None]]
 
 _N_PRIOR = 5.0  # rows of a label that count as much as the prior
 _N_BINS = 10
@@ -55,29 +55,25 @@ def loo_evidence(model: Model) -> tuple[FloatArray, str]:
         problems = [_tuned(problem) for problem in _ridge_problems(model.scorer)]
         scorers = [Scorer(each.stages, each.references, each.solve()) for each in problems]
     how = " and ".join(f"{each.stages.influence!r} with {each.stages.similarity!r}" for each in scorers)
-    blocks = [list(training_blocks(each)) for each in scorers]
+    blocks = [merged_blocks(training_blocks(each), np.inf) for each in scorers]
     if model.labels.kind == "single":
-        views = [_calibrated(LeaveOneOutCalibration(), each, single=True) for each in blocks]
+        views = [_calibrated(LeaveOneOutCalibration(), block, single=True) for block in blocks]
         return np.mean(views, axis=0), f"{how}, leave-one-out, calibrated"
     views = [_view(each.stages.influence, block) for each, block in zip(scorers, blocks, strict=True)]
-    given = GivenLabels.of(blocks[0])
-    probabilities = logistic_probabilities(combine_views(views, given), given.Y, given.weights, given.known)
+    given = blocks[0].Y.toarray().astype(np.float64), blocks[0].weights, blocks[0].known
+    probabilities = logistic_probabilities(combine_views(views, *given), *given)
     return probabilities, f"{how}, leave-one-out, and labels that go together, calibrated"
 
 
-def _calibrated(
-    calibration: LeaveOneOutCalibration, blocks: list[TrainingBlock], *, single: bool
-) -> FloatArray:
-    calibration = calibration.fit(blocks, single=single)
-    return np.concatenate([calibration.probabilities(block.scores) for block in blocks])
+def _calibrated(calibration: LeaveOneOutCalibration, block: TrainingBlock, *, single: bool) -> FloatArray:
+    return calibration.fit([block], single=single).probabilities(block.scores)
 
 
-def _view(influence: Influence, blocks: list[TrainingBlock]) -> FloatArray:
+def _view(influence: Influence, block: TrainingBlock) -> FloatArray:
     """Return scores between about 0 and 1: learned ones are, sums of similarities are calibrated."""
     if not isinstance(influence, Ridge):
-        smooth = LeaveOneOutCalibration(enough=1 + sum(len(block.weights) for block in blocks))
-        return _calibrated(smooth, blocks, single=False)
-    scores = np.concatenate([block.scores.ranking for block in blocks]).astype(np.float64)
+        return _calibrated(LeaveOneOutCalibration(enough=1 + len(block.weights)), block, single=False)
+    scores = block.scores.ranking.astype(np.float64)
     return np.asarray(expit(scores)) if influence.gives_log_odds(scores.shape[1]) else scores
 
 
@@ -124,31 +120,9 @@ def _tuned(problem: Problem) -> Problem:
     return resolved(problem, LeaveOneOut().run(on_rows(problem, rows)).curve.best)
 
 
-@dataclass(frozen=True)
-class GivenLabels:
-    """The labels of the rows of a model.
-
-    Attributes
-    ----------
-    Y : 0/1 array, (n_rows, n_labels)
-    weights : array, (n_rows,)
-    known : array of bool, (n_rows, n_labels)
-        Where it is known whether a row has a label.
-    """
-
-    Y: FloatArray
-    weights: FloatArray
-    known: BoolArray
-
-    @classmethod
-    def of(cls, blocks: list[TrainingBlock]) -> GivenLabels:
-        """Collect the labels of blocks of rows."""
-        known = [np.ones(b.Y.shape, dtype=bool) if b.known is None else b.known for b in blocks]
-        Y = np.concatenate([block.Y.toarray() for block in blocks]).astype(np.float64)
-        return cls(Y, np.concatenate([block.weights for block in blocks]), np.concatenate(known))
-
-
-def combine_views(views: Sequence[FloatArray], given: GivenLabels) -> FloatArray:
+def combine_views(
+    views: Sequence[FloatArray], Y: FloatArray, weights: FloatArray, known: BoolArray
+) -> FloatArray:
     """Combine several leave-one-out scores with the row's other labels, (n_rows, n_labels).
 
     The residuals of the mean of the `views` are regressed, by ridge regression and leave-one-out, on each of
@@ -160,14 +134,18 @@ def combine_views(views: Sequence[FloatArray], given: GivenLabels) -> FloatArray
     ----------
     views : list of array, (n_rows, n_labels)
         Leave-one-out scores on the scale of 0 and 1.
-    given : GivenLabels
+    Y : 0/1 array, (n_rows, n_labels)
+        Given labels.
+    weights : array, (n_rows,)
+    known : array of bool, (n_rows, n_labels)
+        Where `Y` is known.
     """
-    W = given.weights[:, None] * given.known
+    W = weights[:, None] * known
     totals = W.sum(axis=0)
-    means = np.divide((W * given.Y).sum(axis=0), totals, out=np.zeros(len(totals)), where=totals > 0)
-    center, E = np.mean(views, axis=0), np.where(given.known, given.Y - means, 0.0)
-    residuals = np.where(given.known, given.Y - center, 0.0)
-    weighted = given.weights[:, None] * E
+    means = np.divide((W * Y).sum(axis=0), totals, out=np.zeros(len(totals)), where=totals > 0)
+    center, E = np.mean(views, axis=0), np.where(known, Y - means, 0.0)
+    residuals = np.where(known, Y - center, 0.0)
+    weighted = weights[:, None] * E
     lengths = np.sqrt((weighted * E).sum(axis=0))[:, None]
     together = np.divide(weighted.T @ residuals, lengths, out=np.zeros((E.shape[1],) * 2), where=lengths > 0)
     np.fill_diagonal(together, -np.inf)

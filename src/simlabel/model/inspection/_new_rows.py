@@ -23,7 +23,7 @@ def novelty(scorer: Scorer, Q: Rows, typical: FloatArray) -> FloatArray:
     Q : rows, (n_queries, n_features)
         Normalized.
     typical : array
-        From `Model.typical_totals`: totals of labeled instances, left out of their own, in rising order.
+        From `Model.typical_totals`: leave-one-out totals of the labeled instances, in increasing order.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def uncertainty(probabilities: FloatArray) -> FloatArray:
     return np.asarray(np.round(entropy.mean(axis=1), 9))
 
 
-def suggest(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) -> IntArray:
+def suggest_rows(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) -> IntArray:
     """Pick instances one by one: each would reduce the remaining uncertainty most.
 
     Similarities are taken as the covariances of a Gaussian process. Labeling x reduces the variance at

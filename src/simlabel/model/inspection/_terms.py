@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.limits import limits
+from simlabel._utils.rows import blocks, n_rows
 from simlabel._utils.validation import FloatArray, IntArray, Rows
+from simlabel.model._model import Model
 from simlabel.model._scorer import Scorer
 from simlabel.sums import Job, MatrixReducer, ReduceCall, References, prepare, reducer_for
+
+_N_INSTANCES = 10  # that an explanation lists
+_N_SIMILAR = 10  # most similar instances among which sentences count, and that a picture shows
+_N_HAVING = 30  # most similar instances that have a label: several of them may share one title
 
 
 class Neighbors(NamedTuple):
@@ -75,7 +82,7 @@ def similarities(scorer: Scorer, Q: Rows) -> tuple[FloatArray, FloatArray]:
 
 
 def nearest_of(positions: IntArray, similar: FloatArray, n: int) -> Neighbors:
-    """Return those of some references that are most similar to a query, at most `n`."""
+    """Return the `n` references at these positions that are most similar to a query."""
     first = positions[np.argsort(-similar[positions], kind="stable")[:n]]
     return Neighbors(first, similar[first])
 
@@ -142,3 +149,38 @@ def _largest(values: FloatArray, size: int) -> IntArray:
     rows = np.arange(len(values))[:, None]
     some = np.sort(np.argpartition(-values, size - 1, axis=1)[:, :size], axis=1)
     return some[rows, np.argsort(-values[rows, some], axis=1, kind="stable")]
+
+
+def collect_evidence(
+    model: Model, Q: Rows, having: sp.csc_array, described: Sequence[int] | None, top: int | None
+) -> dict[str, Any]:
+    """Return the fields of an `Explanation` that depend on similarities, from one pass."""
+    scorer, n_references = model.scorer, model.scorer.references.n_rows
+    V, intercept, n = scorer.V[:], scorer.solved.intercept, n_rows(Q)
+    terms = LargestTerms(V[:, : having.shape[1]], scorer.solved.used, n, top or _N_INSTANCES)
+    sums, probabilities = np.empty((n, V.shape[1])), np.empty((n, scorer.references.n_labels))
+    chosen: list[IntArray] = []
+    similar: list[Neighbors] = []
+    nearest: list[dict[int, Neighbors]] = []
+    for part in blocks(n, max(1, limits().block_bytes // (8 * n_references))):
+        S, psi = similarities(scorer, Q[part])
+        sums[part] = psi @ V
+        terms.add(part, psi, sums[part], None if scorer.known is None else scorer.known.factors(sums[part]))
+        if intercept is not None:
+            sums[part] += intercept
+        scores = scorer.block(sums[part])
+        sets, probabilities[part] = model.choose(scores), model.to_probabilities(scores)
+        chosen += np.split(sets.indices, sets.indptr[1:-1])
+        similar += [nearest_of(np.flatnonzero(row > 0), row, _N_SIMILAR) for row in S]
+        for row, predicted in zip(S, chosen[part], strict=True):
+            size = np.flatnonzero(scorer.references.sizes == len(predicted)) + probabilities.shape[1]
+            columns = [*(predicted if described is None else described), *size]
+            nearest.append(nearest_of_each(columns, having, row, max(_N_HAVING, top or 0)))
+    return {
+        "chosen": chosen,
+        "terms": terms.found,
+        "probabilities": probabilities,
+        "similar": similar,
+        "having": nearest,
+        "_sums": sums,
+    }

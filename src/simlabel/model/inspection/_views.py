@@ -9,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from simlabel._utils.text import PLAIN, element, escaped, for_figure, for_terminal, html_table
-from simlabel.model.inspection._bars import Bar, Bars
 from simlabel.model.inspection._decisions import legend
-from simlabel.model.inspection._sentences import ExplanationText, explanation_texts, headline
+from simlabel.model.inspection._texts import Bar, Bars, ExplanationText
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,23 +31,30 @@ def terminal_lines(why: Explanation) -> Iterator[Text | Table]:
     if meaning := legend(why):
         yield Text(for_terminal(meaning), style="dim")
     for query in range(len(why)):
-        yield Text(for_terminal(headline(why, query)), style="bold")
-        reasons = list(explanation_texts(why, query))
-        for reason in reasons:
-            yield Text(f"  {for_terminal(reason.sentence)}")
-        for reason in reasons:
-            for bars in reason.shown:
-                title = f"{reason.name}: {bars.title}" if bars.title else reason.name
+        yield Text(for_terminal(_headline(why, query)), style="bold")
+        for text in why.texts[query]:
+            yield Text(f"  {for_terminal(text.sentence)}")
+        for text in why.texts[query]:
+            for bars in text.shown:
+                title = f"{text.name}: {bars.title}" if bars.title else text.name
                 yield Text(for_terminal(title), style="italic")
                 yield _terminal_table(bars)
 
 
+def _headline(why: Explanation, query: int) -> str:
+    """Return the title of a query and its predicted labels."""
+    title = why.titles[query]
+    names = ", ".join(str(why.labels[k]) for k in why.chosen[query]) or "no label"
+    return f"Query {query}{'' if title is None else f', {title!r}'}: {names}"
+
+
 def _terminal_table(bars: Bars) -> Table:
     shown, largest = Table(*bars.headings, "", box=None), bars.largest
-    for row, cells in bars.cells():
+    for row in bars.rows:
         length = 0 if row.faint or not row.value else max(1, round(_BAR_WIDTH * abs(row.value) / largest))
         bar = ("█" if row.value > 0 else "░") * length
-        shown.add_row(*(Text(for_terminal(c)) for c in cells), bar, style="dim" if row.faint else None)
+        cells = [Text(for_terminal(cell)) for cell in bars.cells(row)]
+        shown.add_row(*cells, bar, style="dim" if row.faint else None)
     return shown
 
 
@@ -56,10 +62,10 @@ def html_page(why: Explanation) -> str:
     """Return the legend, then for each query sentences and, folded, the tables behind them."""
     parts = [element("p", escaped(legend(why)))]
     for query in range(min(_MAX_HTML_QUERIES, len(why))):
-        parts.append(element("h4", escaped(headline(why, query))))
-        for reason in explanation_texts(why, query):
-            tables = "".join(_html_table(bars) for bars in reason.shown)
-            summary = element("summary", escaped(reason.sentence))
+        parts.append(element("h4", escaped(_headline(why, query))))
+        for text in why.texts[query]:
+            tables = "".join(_html_table(bars) for bars in text.shown)
+            summary = element("summary", escaped(text.sentence))
             parts.append(f'<details style="margin:0.4em 0">{summary}{tables}</details>')
     if len(why) > _MAX_HTML_QUERIES:
         parts.append(element("p", f"and {len(why) - _MAX_HTML_QUERIES:,} more queries"))
@@ -68,7 +74,7 @@ def html_page(why: Explanation) -> str:
 
 def _html_table(bars: Bars) -> str:
     largest = bars.largest
-    rows = [[*map(escaped, cells), _html_bar(row, largest)] for row, cells in bars.cells()]
+    rows = [[*map(escaped, bars.cells(row)), _html_bar(row, largest)] for row in bars.rows]
     return html_table([*bars.headings, ""], rows, bars.title)
 
 
@@ -81,10 +87,10 @@ def _html_bar(row: Bar, largest: float) -> str:
 
 def plot(why: Explanation, query: int, ax: Axes | None, words: bool) -> Axes:
     """Draw bars to the right for what speaks for a label, to the left for what speaks against it."""
-    reasons = list(explanation_texts(why, query))
+    texts = why.texts[query]
     # terms of learned influence cancel out and tell a reader little: the most similar rows say more
-    similar = not (words and any(each.words for each in reasons)) and any(each.similar for each in reasons)
-    groups = [(each, _bars(each, words, similar)) for each in reasons]
+    similar = not (words and any(each.words for each in texts)) and any(each.similar for each in texts)
+    groups = [(each, _bars(each, words, similar)) for each in texts]
     groups = [(each, bars) for each, bars in groups if bars]
     if ax is None:
         import matplotlib.pyplot as plt
@@ -107,17 +113,17 @@ def plot(why: Explanation, query: int, ax: Axes | None, words: bool) -> Axes:
     ax.axvline(0.0, color="0.4", linewidth=0.8)
     sides = "for it" if all(bar.share > 0 for _, bars in groups for bar in bars) else _BOTH_SIDES
     ax.set_xlabel(_SIMILAR if similar else f"share of all that speaks {sides}, %")
-    ax.set_title(for_figure(headline(why, query)), loc="left", fontsize="medium", **PLAIN)
+    ax.set_title(for_figure(_headline(why, query)), loc="left", fontsize="medium", **PLAIN)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax
 
 
-def _bars(reason: ExplanationText, words: bool, similar: bool) -> list[Bar]:
+def _bars(text: ExplanationText, words: bool, similar: bool) -> list[Bar]:
     """Return the rows of a label to draw."""
-    shown = (reason.similar,) if similar else reason.instances
-    if words and reason.words is not None:
-        shown = (reason.words,)
+    shown = (text.similar,) if similar else text.instances
+    if words and text.words is not None:
+        shown = (text.words,)
     return [row for bars in shown if bars is not None for row in bars.rows if not row.faint]
 
 

@@ -1,6 +1,6 @@
 """Models in files: safetensors for arrays, JSON for the rest, checksums for all, and never code."""
 
-from simlabel.model.persistence._checks import check_fitted
+from simlabel.model.persistence._checks import check_fitted, check_n_jobs
 from simlabel.model.persistence._file import (
     Arrays,
     ModelFileError,
@@ -18,6 +18,7 @@ __all__ = [
     "StateReader",
     "Writer",
     "check_fitted",
+    "check_n_jobs",
     "CLASSES",
     "header_checksum",
     "model_state",

@@ -67,6 +67,7 @@ _LENGTHS = {
 _SHAPES: dict[str, tuple[str, ...]] = {
     "solution.V": ("used", "columns"),
     "solution.loo_scores": ("references", "columns"),
+    "solution.mixing.n_labels": ("labels",),
     "sketch.W": ("any", "columns"),
     "sketch.V": ("any", "columns"),
     "sketch.X": ("any", "features"),
@@ -89,7 +90,9 @@ def check_parts(parts: Mapping[str, Any]) -> None:
             raise ModelFileError(f"{str(parts[name])[:60]} is no {name} of a model.")
     check_n_jobs(parts["n_jobs"])
     weighting, learned, sketched = parts["weighting"], parts["influence"].learned, parts["sketch"] is not None
-    _require(learned == (parts["solution"] is not None), "an influence and its solution go together.")
+    solution = parts["solution"]
+    _require(learned == (solution is not None), "an influence and its solution go together.")
+    _require(solution is None or solution.system is None, "a solution has a linear system.")
     parts["influence"].check_similarity(parts["similarity"], weighting)
     sampled = isinstance(parts["engine"], Sampled) or parts["scales"] is not None
     excluded = (learned and (sketched or sampled)) or (sketched and weighting is not None)

@@ -28,7 +28,7 @@ from simlabel.model.persistence._file import (
 )
 from simlabel.model.sketches import SKETCHES, FeatureSums, PrototypeSums, Waves
 from simlabel.normalizers import NORMALIZERS, Chain
-from simlabel.ridge import INFLUENCES, Solved
+from simlabel.ridge import INFLUENCES, Mixing, Solved
 from simlabel.rules import (
     CALIBRATIONS,
     LABEL_RULES,
@@ -76,7 +76,7 @@ def _classes() -> Iterable[type[Any]]:
     yield from (Function, Sum, Product, Scaled, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
     yield from (FeatureSums, PrototypeSums, Waves)
     yield from (Column, Vocabulary, TermColumn, NumberColumn, Embedding, EmbeddedColumn)
-    yield from (Hierarchy, Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
+    yield from (Hierarchy, Sampled, Solved, Mixing, PiecewiseCurve, LogisticCurve, TuningResult)
 
 
 #: name in a file -> class: the names that the classes declare, which stay when code moves

@@ -262,7 +262,7 @@ class RandomFeatures(Sketch):
         """Draw directions and sum over the references."""
         rng, n_features = np.random.default_rng(problem.stages.seed), int(problem.references.X.shape[1])
         similarity = problem.similarity
-        assert isinstance(similarity, RBF | Laplacian)  # see `why_not`
+        assert isinstance(similarity, RBF | Laplacian)  # see `unsupported_reason`
         gamma = float(similarity.gamma)
         if isinstance(similarity, Laplacian):
             directions = rng.standard_cauchy((n_features, self.n // 2)) * gamma

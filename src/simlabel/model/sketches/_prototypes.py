@@ -19,10 +19,7 @@ from simlabel.model.sketches._features import FeatureSums, RandomFeatures, Sketc
 from simlabel.similarities import Similarity
 from simlabel.sums import Exact, Job, Plan, Prepared, ReduceCall, References, SumReducer, Weighting, prepare
 
-_LEAST_LEARNED, _LEARNED_PER_PROTOTYPE = (
-    2000,
-    12,
-)  # references that the influence of prototypes is learned from
+_LEAST_LEARNED, _LEARNED_PER_PROTOTYPE = 2000, 12  # references that influence is learned from
 _PENALTY = 0.01  # on changes of the influence, in units of the mean squared similarity
 
 
@@ -192,8 +189,8 @@ def _rarest_label(Y: sp.csr_array) -> IntArray:
 def _nearness(problem: SketchProblem, centers: FloatArray, of: IntArray) -> FloatArray:
     """Return the similarity of each reference to its prototype, (n_references,).
 
-    exp(-gamma * distance) of a query and a reference is about the product of those of query and prototype
-    and of prototype and reference, since the two differences are nearly orthogonal.
+    exp(-gamma * distance) of a query and a reference is about the product of the two values for query and
+    prototype and for prototype and reference, since the two differences are nearly orthogonal.
     """
     share = np.ones(len(of))
     if not hasattr(problem.similarity, "gamma"):
@@ -275,10 +272,8 @@ SKETCHES: Registry[Sketch] = Registry("sketch", Sketch, [AutoSketch, Condense, R
 _LARGEST_ERROR = 0.5  # sine of 30 degrees: larger errors are mostly noise
 
 
-def resolve_sketch(spec: Any, similarity: Similarity, weighting: Weighting | None) -> Sketch | None:
-    """Turn None, a name or an object into a sketch; raise ValueError if it is not possible."""
-    if spec is None:
-        return None
+def resolve_sketch(spec: Any, similarity: Similarity, weighting: Weighting | None) -> Sketch:
+    """Turn a name or an object into a sketch; raise ValueError if it is not possible."""
     sketch = SKETCHES.resolve(spec)
     sketch.check()
     if weighting is not None:

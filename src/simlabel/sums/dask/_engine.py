@@ -12,14 +12,14 @@ from typing import Any, Self
 import numpy as np
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import LazyRows, blocks, n_rows, pieces
+from simlabel._utils.rows import LazyRows, Stack, blocks, n_rows, pieces
 from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.sums._base import Engine, Job, PairProgress, Plan, ReduceCall
+from simlabel.sums._collapsed import resolve_engine
 from simlabel.sums._pairs import Exact
 from simlabel.sums._prepared import Prepared
 from simlabel.sums._reducers import Exclude, Join
-from simlabel.sums._running import Shard, aligned, close, cut_jobs, make_shard, shard_rows
-from simlabel.sums._sums import resolve_engine
+from simlabel.sums._shards import Shard, aligned, close, cut_jobs, make_shard, shard_rows
 from simlabel.sums.dask._client import (
     PATIENCE,
     Client,
@@ -105,18 +105,13 @@ class ShardSet:
 
     def _block(self, rows: slice, worker: str) -> Any:
         """Return a block as input of a task: on a worker already, read by the worker, or sent to it."""
-        at = 0
-        for piece in pieces(self.prepared.X):
-            n = n_rows(piece)
-            if rows.start < at + n:
-                part = slice(rows.start - at, rows.stop - at)
-                if isinstance(piece, RemoteRows):
-                    return piece.part(part).blocks[0]
-                if isinstance(piece, LazyRows):
-                    return piece.part(part)
-                return self.known.block(self.client, piece, part, worker)
-            at += n
-        raise IndexError(f"There are no rows {rows}.")
+        X = self.prepared.X
+        piece, _, part = next((X if isinstance(X, Stack) else Stack([X])).parts(rows))
+        if isinstance(piece, RemoteRows):
+            return piece.part(part).blocks[0]
+        if isinstance(piece, LazyRows):
+            return piece.part(part)
+        return self.known.block(self.client, piece, part, worker)
 
     def __reduce__(self) -> Any:
         return type(None), ()  # a connection is not part of a model's state

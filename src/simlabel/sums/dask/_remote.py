@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.rows import Columns, LazyRows, Stack, joined
+from simlabel._utils.rows import Columns, LazyRows, Stack, joined, touched
 from simlabel._utils.validation import Rows, check_sparse
 from simlabel.labels import check_indicator_dense
 from simlabel.sums.dask._client import (
@@ -57,7 +56,7 @@ class RemoteRows(LazyRows):
                 raise TypeError("Select columns of rows on workers for all rows: X[:, columns].")
             return self.mapped(Columns(columns))
         if isinstance(index, slice):
-            parts = [self._selected(i, rows) for i, rows in self._touched(index)]
+            parts = [self._selected(i, rows) for i, rows in touched(self.starts, index)]
             return joined(gathered(self.client, parts)) if parts else self[0:1][0:0]
         rows = np.asarray(index)
         of = np.searchsorted(self.starts, rows, side="right") - 1
@@ -68,22 +67,13 @@ class RemoteRows(LazyRows):
     def _selected(self, i: int, rows: Any) -> Future:
         return self.client.submit(_selected, self.blocks[i], rows, pure=False)
 
-    def _touched(self, index: slice) -> Iterator[tuple[int, slice]]:
-        """Yield the blocks that a slice touches, and the rows of each."""
-        start, stop, _ = index.indices(len(self))
-        for i in range(max(0, bisect_right(self.starts, start) - 1), len(self.blocks)):
-            low, high = max(start, self.starts[i]), min(stop, self.starts[i + 1])
-            if low >= stop:
-                return
-            yield i, slice(low - self.starts[i], high - self.starts[i])
-
     def part(self, rows: slice) -> RemoteRows:
         """Return some of the rows; whole blocks are not copied."""
-        touched = list(self._touched(rows))
-        if all((at.start, at.stop) == (0, self.known[i][0]) for i, at in touched):
-            blocks, known = ([every[i] for i, _ in touched] for every in (self.blocks, self.known))
+        parts = list(touched(self.starts, rows))
+        if all((at.start, at.stop) == (0, self.known[i][0]) for i, at in parts):
+            blocks, known = ([every[i] for i, _ in parts] for every in (self.blocks, self.known))
             return RemoteRows(self.client, blocks, known)
-        return RemoteRows(self.client, [self._selected(i, at) for i, at in touched])
+        return RemoteRows(self.client, [self._selected(i, at) for i, at in parts])
 
     def taken(self, rows: Any) -> RemoteRows:
         """Return rows of a single block by their positions, on the same worker."""

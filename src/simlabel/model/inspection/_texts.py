@@ -1,24 +1,15 @@
-"""The sentences of an explanation and the tables behind them, for a terminal, a notebook or a report."""
+"""The texts of an explanation, and the tables of numbers behind them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlabel._utils.text import percent
-from simlabel.model.inspection._bars import (
-    Bars,
-    Named,
-    distinct,
-    instance_bars,
-    nearest_bars,
-    neighbors,
-    similar_bars,
-    word_bars,
-)
 from simlabel.model.inspection._decisions import (
     LIKELY,
     MAX_TYPICAL_LIFT,
@@ -29,20 +20,144 @@ from simlabel.model.inspection._decisions import (
     why_given,
     why_not_given,
 )
+from simlabel.model.inspection._terms import Neighbors
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from simlabel.model.inspection._explanation import Explanation
 
+
+Named = tuple[Any, str | None]  # the id and the title of an instance
+Instances = Sequence[tuple[Named, float]]
+_TINY = 1e-12  # of the sum of absolute contributions: rounding
 _N_WORDS, _N_ROWS = 3, 3  # that a sentence names
 _TABLE_WORDS = 8
 _FREQUENT = 0.3  # of all rows
 _TELLING = 0.25  # of the largest contribution: words with less are not named
-_COMMON, _ENOUGH_ROWS = (
-    0.15,
-    50,
-)  # the share of the rows from which on a word tells little, if there are enough
+_COMMON, _ENOUGH_ROWS = 0.15, 50  # a word in a larger share of the rows tells little, if there are enough
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A row of a table: its names, its value, the length of its bar, and further cells."""
+
+    names: tuple[str, ...]
+    value: float
+    share: float = 0.0
+    notes: tuple[str, ...] = ()
+    faint: bool = False
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Rows under a title; `headings` are for the names, the value and the notes."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[Bar, ...]
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute value."""
+        return max((abs(row.value) for row in self.rows if not row.faint), default=0.0)
+
+    def cells(self, row: Bar) -> list[str]:
+        """Return the cells of a row as texts, one for each heading."""
+        cells = [*row.names, f"{row.value:.4g}", *row.notes]
+        return cells + [""] * (len(self.headings) - len(cells))
+
+
+def instance_bars(why: Explanation, query: int, column: int) -> Iterator[Bars]:
+    """Yield the instances for a column, and those against it; the shares of each side add up to 100%."""
+    listed, whole = why.listed(query, column), float(why.terms.absolute[query, column])
+    if not listed or not whole:
+        return
+    sides = why.terms.sides(query, column)
+    signed = why.is_learned or sides[1] < -_TINY * whole
+    average = float(why.terms.totals[query, column]) / max(1, int(why.terms.counts[column]))
+    headings = (*_name_headings(why), "contribution", "share", *(() if signed else ("times the average",)))
+    for title, side, sign in zip(("for", "against"), sides, (1, -1), strict=True):
+        rows = [
+            Bar(_texts(names), value, value / whole, _notes(value, side, None if signed else average))
+            for names, value in listed
+            if value * sign > _TINY * whole
+        ]
+        rest = side - sum(row.value for row in rows)
+        rest = 0.0 if abs(rest) <= _TINY * whole else rest
+        if rows or rest:
+            names = ("everything else", "")[: len(_name_headings(why))]
+            rows.append(Bar(names, rest, rest / whole, _notes(rest, side), faint=True))
+            beyond = f", in addition to the mean {why.mean[column]:.3g}" if why.mean.any() else ""
+            yield Bars(f"{title}{beyond}" if signed else "", headings, tuple(rows))
+
+
+def _name_headings(why: Explanation) -> tuple[str, ...]:
+    return ("instance",) if why.title_column is None else ("instance", "title")
+
+
+def _texts(names: Named) -> tuple[str, ...]:
+    return tuple(str(name) for name in names if name is not None)
+
+
+def _notes(value: float, of: float, average: float | None = None) -> tuple[str, ...]:
+    """Return the share without its sign and, for sums of positive terms, the multiple of the average."""
+    share = f"{abs(value / of):.1%}"
+    return (share,) if not average else (share, f"{value / average:.1f}")
+
+
+def distinct(instances: Instances) -> list[tuple[Named, float]]:
+    """Return each title once: "Jaws (3 rows)" stands for three rows with that title."""
+    if not instances or instances[0][0][1] is None:
+        return list(instances)  # without titles: no id occurs twice
+    counts = Counter(names[1] for names, _ in instances)
+    found: dict[Any, tuple[Named, float]] = {}
+    for (who, title), similarity in instances:
+        shown = f"{title} ({counts[title]} rows)" if counts[title] > 1 else title
+        found.setdefault(title, ((who, shown), similarity))
+    return list(found.values())
+
+
+def neighbors(why: Explanation, found: Neighbors) -> list[tuple[Named, float]]:
+    """Return the names of references with their similarities."""
+    return list(zip(why.names(found.positions), found.similarities.tolist(), strict=True))
+
+
+def nearest_bars(why: Explanation, instances: Instances) -> Bars | None:
+    """Return the most similar instances that have a label; None without any."""
+    rows = tuple(Bar(_texts(names), similarity) for names, similarity in instances)
+    headings = (*_name_headings(why), "similarity")
+    return Bars("the most similar that have it", headings, rows) if rows else None
+
+
+def similar_bars(why: Explanation, query: int, column: int) -> Bars:
+    """Return the most similar instances: above 0 those that have a label, below 0 the others."""
+    having = set(why.having[query][column].positions.tolist())
+    similar = why.similar[query]
+    rows = [
+        Bar(_texts(names), value := similarity if at in having else -similarity, value)
+        for at, (names, similarity) in zip(similar.positions.tolist(), neighbors(why, similar), strict=True)
+    ]
+    return Bars("the most similar", (*_name_headings(why), "similarity"), tuple(rows))
+
+
+def word_bars(words: pd.DataFrame, shown: pd.DataFrame) -> Bars:
+    """Return the words for a label and against it, each side with its rest; the shares add up to 100%."""
+    whole = float(words["contribution"].abs().sum()) or 1.0
+    rows = []
+    for sign, side in ((1, "for"), (-1, "against")):
+        here = shown[shown["contribution"] * sign > 0]
+        listed = here[["column", "term", "contribution", "direction"]].itertuples(index=False)
+        for column, term, value, direction in listed:
+            name = f"{term} ({direction})" if direction else term
+            rows.append(Bar((name, column), value, value / whole, _notes(value, whole)))
+        rest = float(
+            words["contribution"][words["contribution"] * sign > 0].sum() - here["contribution"].sum()
+        )
+        if abs(rest) > _TINY * whole:
+            names = (f"everything else {side} it", "")
+            rows.append(Bar(names, rest, rest / whole, _notes(rest, whole), faint=True))
+    return Bars("its words", ("word", "column", "contribution", "share"), tuple(rows))
 
 
 @dataclass(frozen=True)
@@ -78,27 +193,16 @@ class ExplanationText:
         return tuple(bars for bars in parts if bars is not None)
 
 
-def headline(why: Explanation, query: int) -> str:
-    """Return the title of a query and its predicted labels."""
-    title = why.query_title(query)
-    names = ", ".join(str(why.labels[k]) for k in why.chosen[query]) or "no label"
-    return f"Query {query}{'' if title is None else f', {title!r}'}: {names}"
-
-
 def explanation_texts(why: Explanation, query: int) -> Iterator[ExplanationText]:
-    """Yield why each described label, and why so many of them if the number follows from similarities."""
-    described = why.described[query]
-    words: Sequence[pd.DataFrame | None] = [None] * len(described)
-    if why.has_words and described:
-        words = why.words_of(query, described)
-    for k, frame in zip(described, words, strict=True):
-        yield _label_told(why, query, k, frame)
+    """Yield a text for each described label, and for the set size if it follows from similarities."""
+    for k in why.described[query]:
+        yield _label_text(why, query, k, why._words[query].get(k))
     n = len(why.chosen[query])
     if uses_set_size(why) and why.describes_predicted and n in why.sizes:
-        yield _count_told(why, query, n)
+        yield _count_text(why, query, n)
 
 
-def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None) -> ExplanationText:
+def _label_text(why: Explanation, query: int, k: int, words: pd.DataFrame | None) -> ExplanationText:
     instances = neighbors(why, why.having[query][k])
     table = named = None
     if words is not None and not words.empty:
@@ -120,8 +224,8 @@ def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None
     )
 
 
-def _count_told(why: Explanation, query: int, n: int) -> ExplanationText:
-    """Say why so many labels are predicted: the bounds of the rule, or similar rows."""
+def _count_text(why: Explanation, query: int, n: int) -> ExplanationText:
+    """Explain the number of predicted labels: the bounds of the rule, or similar rows."""
     column = len(why.labels) + int(np.searchsorted(why.sizes, n))
     count = "1 label" if n == 1 else f"{n} labels"
     votes, rule = (why.terms.totals[query] + why.mean)[len(why.labels) :], why.model.rule
@@ -144,7 +248,7 @@ def _count_told(why: Explanation, query: int, n: int) -> ExplanationText:
 
 
 def _informative(why: Explanation, query: int, words: pd.DataFrame) -> pd.DataFrame:
-    """Drop words of so many rows that they tell a reader little ("of"), unless there are no others.
+    """Drop words that occur in many rows and tell a reader little ("of"), unless there are no others.
 
     A number or date gets a ``direction``: whether it is higher or later than most.
     """
@@ -155,9 +259,6 @@ def _informative(why: Explanation, query: int, words: pd.DataFrame) -> pd.DataFr
     rare = [not (enough and encoder.row_share(*pair) > _COMMON) for pair in pairs]
     shown = words[rare] if any(rare) else words
     return shown.assign(direction=[why.direction(query, column) for column in shown["column"]])
-
-
-Instances = Sequence[tuple[Named, float]]
 
 
 def _reasons_for(
@@ -200,7 +301,7 @@ def _compared(why: Explanation, query: int, column: int, what: str, instances: I
     for being frequent, and that comes first.
     """
     similar = [each for each in instances if each[1] > 0]
-    if not similar:
+    if not similar or not (why.is_learned or why.terms.totals[query].any()):
         return "similar to nothing, so the most frequent is taken"
     base_rate = float(why.frequencies[column])
     if base_rate == 1:
@@ -240,7 +341,7 @@ def _summed(
     why: Explanation, query: int, column: int, what: str, base_rate: float, similar: Instances
 ) -> str:
     sums = why.terms.totals[query]
-    share = float(sums[column] / sums[len(why.labels) :].sum())
+    share = float(sums[column] / (sums[len(why.labels) :].sum() or np.nan))
     note = "" if column >= len(why.labels) else compare_with_rate(why, query, column, share)
     rows = f"rows that have {what} are {percent(base_rate)} of all rows and make up"
     if not _is_typical(base_rate, share):
@@ -274,8 +375,8 @@ def _closest(similar: Instances, among: int | None = None) -> str:
 
 def _first(similar: Instances, among: int | None = None) -> list[str]:
     """Return the first rows by their titles, each title once, or by their ids, quoted."""
-    n = len(distinct(similar[:among]))
-    return [repr(who if title is None else title) for (who, title), _ in distinct(similar)[: min(_N_ROWS, n)]]
+    found = distinct(similar[:among])[:_N_ROWS]
+    return [repr(who if title is None else title) for (who, title), _ in found]
 
 
 def _listed(names: Sequence[str]) -> str:
