@@ -18,28 +18,37 @@ def test_the_default_separator_is_in_the_help(name):
     assert "';'" in line
 
 
-def test_a_warning_is_one_line_and_printed_once(monkeypatch):
+@pytest.fixture
+def run_with(monkeypatch):
+    """Run `simlabel datasets` with a function in place of the one that lists them."""
+
+    def run(listing, *options):
+        monkeypatch.setattr("simlabel.datasets.list_datasets", listing)
+        return CliRunner().invoke(app, ["datasets", *options])
+
+    return run
+
+
+def test_a_warning_is_one_line_and_printed_once(run_with):
     def warn():
         for _ in range(3):
             warnings.warn("the folder\n  is empty", UserWarning, stacklevel=1)
         raise ValueError("no data sets")
 
-    monkeypatch.setattr("simlabel.datasets.list_datasets", warn)
-    assert CliRunner().invoke(app, ["datasets"]).stderr.splitlines()[-2:] == [
+    assert run_with(warn).stderr.splitlines()[-2:] == [
         "warning: the folder is empty",
         "error: no data sets",
     ]
 
 
-def test_an_unexpected_error_mentions_debug(monkeypatch):
+def test_an_unexpected_error_mentions_debug(run_with):
     def fail():
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("simlabel.datasets.list_datasets", fail)
-    result = CliRunner().invoke(app, ["datasets"])
+    result = run_with(fail)
     assert result.exit_code == 1
     assert result.stderr.endswith("error: RuntimeError: a bug (--debug shows the traceback)\n")
-    assert isinstance(CliRunner().invoke(app, ["datasets", "--debug"]).exception, RuntimeError)
+    assert isinstance(run_with(fail, "--debug").exception, RuntimeError)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from simlabel.experiments import PUBLISHED, PaperValue, check_claims, find_algor
 from simlabel.metrics import CRITERIA
 
 TOLERANCE = 2.0
-QUICK_SETTINGS = {"boostexter": {"n_rounds": 100}, "adtboost": {"n_rounds": 30}, "ranksvm": {"tol": 0.05}}
+QUICK_SETTINGS = {"boostexter": {"n_rounds": 60}, "adtboost": {"n_rounds": 15}, "ranksvm": {"tol": 0.05}}
 ALGORITHMS = {
     "sml": "SML",
     "mlknn": "ML-kNN",

@@ -50,32 +50,41 @@ MAPPED = """
     import sys
     from simlabel import load
     from simlabel.model.persistence import ModelFileError
-    model = load(sys.argv[1], mmap=True)
-    if sys.argv[2] == "touched":
-        model.predict([[0.1, 0.2, 0.3, 0.4]])
+    Q = [[0.1, 0.2, 0.3, 0.4]]
+    models = {path: load(path, mmap=True) for path in sys.argv[1:]}
+    for path, model in models.items():
+        if "-touched" in path:
+            model.predict(Q)
     print("loaded", flush=True)
     sys.stdin.readline()
-    try:
-        model.predict([[0.1, 0.2, 0.3, 0.4]])
-    except ModelFileError as error:
-        print(error)
+    for model in models.values():
+        try:
+            model.predict(Q)
+            print("not seen")
+        except ModelFileError as error:
+            print(error)
 """
 
 
-@pytest.mark.parametrize("how", ["cut", "overwritten"])
-@pytest.mark.parametrize("when", ["touched", "untouched"])
-def test_a_mapped_file_that_was_written_to_is_seen(how, when, tmp_path):
+def test_a_mapped_file_that_was_written_to_is_seen(tmp_path):
     """In a process of its own: to touch what was cut off would end it."""
-    path = tmp_path / "model"
-    SMLClassifier(RBF(1.0)).fit(X, Y).save(path)
-    command = [sys.executable, "-c", textwrap.dedent(MAPPED), str(path), when]
+    changed = {
+        tmp_path / f"{how}-{when}": how for how in ("cut", "overwritten") for when in ("touched", "untouched")
+    }
+    model = SMLClassifier(RBF(1.0)).fit(X, Y)
+    for path in changed:
+        model.save(path)
+    command = [sys.executable, "-c", textwrap.dedent(MAPPED), *map(str, changed)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout.readline() == "loaded\n"
-        change(path, how)
-        message, _ = child.communicate("go\n")
+        for path, how in changed.items():
+            change(path, how)
+        messages, _ = child.communicate("go\n")
     assert child.returncode == 0
-    assert "was written to after it was loaded with mmap=True" in message
-    assert "Load it again" in message
+    for path, message in zip(changed, messages.splitlines(), strict=True):
+        assert f"{path}" in message
+        assert "was written to after it was loaded with mmap=True" in message
+        assert "Load it again" in message
 
 
 def test_a_mapped_file_may_be_replaced(tmp_path):

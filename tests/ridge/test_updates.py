@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simlabel import SMLClassifier
-from simlabel._utils.limits import changed_limits
 from simlabel.ridge import RetuneWarning, Ridge
 from simlabel.similarities import RBF, Function, Laplacian, Linear
 
@@ -99,7 +98,7 @@ IMPLEMENTATIONS = {
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_two_hundred_changes_equal_a_refit(name, rng, change_limits):
+def test_two_hundred_changes_equal_a_refit(name, rng, change_limits, changed_limits):
     similarity, make, changed = IMPLEMENTATIONS[name]
     change_limits(**changed)
     tracked = Tracked(rng, SMLClassifier(similarity, influence=Ridge(0.1), normalizer=None), make, n=70)

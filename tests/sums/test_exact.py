@@ -185,7 +185,12 @@ def test_ctrl_c_stops_promptly():
         similarity_sums(X, X, np.ones((60_000, 1)), Laplacian(1.0), engine=engine, n_jobs=2)
         print("end", flush=True)
     """)
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored by background jobs
+    )
     assert process.stdout.readline() == b"block\n"  # the first of thousands, so that this is in the middle
     process.send_signal(signal.SIGINT)
     said, errors = process.communicate()
