@@ -44,7 +44,7 @@ class Scorer:
     references : References
     solution : Solved or None
         The influence of the references; None to compute it when it is needed, as after loading.
-    ready : Prepared or None
+    prepared_references : Prepared or None
         The precomputed references of the sums; None to compute them when they are needed.
     sketch : FittedSketch or None
         Sketch that replaces the sums.
@@ -266,10 +266,14 @@ class Scorer:
         """
         if self.sketch is not None:
             refuse_unknown(references.completed.knowledge, "a sketch is of label sets that are all known")
-        solved = self.stages.influence.updated(
-            self.solved, Change(self.problem, kept, places), Problem(self.stages, references)
-        )
-        before, after = self.references, self._with(references, solved)
+        stages, before = self.stages, self.references
+        if stages.label_frequency is not None:  # new labels are recorded as often as the median label
+            frequency = np.full(references.n_labels, np.median(stages.label_frequency))
+            frequency[places] = stages.label_frequency
+            stages = replace(stages, label_frequency=frequency)
+        change = Change(self.problem, kept, places)
+        solved = stages.influence.updated(self.solved, change, Problem(stages, references))
+        after = replace(self, stages=stages)._with(references, solved)
         same = references.is_complete == before.is_complete
         if same and np.array_equal(references.sizes, before.sizes):  # the same columns, if as many
             self.stages.engine.update_cache(self.prepared, self.job, after.prepared, after.job)

@@ -201,7 +201,7 @@ def add_references(model: Model, batch: Batch, classes: Any = None, removed: Any
         The rows to add.
     classes : list, optional
         Labels to know even if no row has them.
-    gone : list, optional
+    removed : list, optional
         Ids of references to remove in the same step, so that influence is solved once.
     """
     space = model.labels.union(batch.labels)
@@ -279,10 +279,6 @@ def _with_references(model: Model, space: LabelSpace, references: References, ke
     scorer, calibration = model.scorer, model.calibration
     if calibration is not None:
         calibration = calibration.adapted(places, n_labels)
-    if scorer.stages.label_frequency is not None:  # new labels are recorded as often as the median label
-        label_frequency = np.full(n_labels, np.median(scorer.stages.label_frequency))
-        label_frequency[places] = scorer.stages.label_frequency
-        scorer = replace(scorer, stages=replace(scorer.stages, label_frequency=label_frequency))
     scorer = scorer.with_references(references, kept, places)
     rule = model.rule.adapted(scorer.set_sizes, places, n_labels)
     return replace(model, labels=space, calibration=calibration, scorer=scorer, rule=rule)

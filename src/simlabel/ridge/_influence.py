@@ -51,7 +51,7 @@ class Stages:
         Random seed.
     scales : array, (n_references,), or None
         Number of rows that each reference represents, if a sampler drew them.
-    recorded : array, (n_labels,), or None
+    label_frequency : array, (n_labels,), or None
         Share of the positives of each label that are recorded (positive-unlabeled data); None for all.
     """
 
