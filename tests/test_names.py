@@ -116,6 +116,8 @@ def public_names(tree):
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             yield from (each.id for one in targets for each in ast.walk(one) if isinstance(each, ast.Name))
+        elif isinstance(node, ast.If | ast.Try):
+            yield from public_names(node)
 
 
 def test_no_two_modules_define_the_same_public_name():

@@ -53,7 +53,7 @@ def test_words_equal_the_plain_loops_round_by_round(seed, container):
     model = BoosTexter(12).fit(container(X), Y)
     assert model.words_
     assert_follows(model, history, container(X))
-    assert_follows(model, history, X)  # words in a dense matrix are words still
+    assert_follows(model, history, X)  # dense rows are tested for presence too
 
 
 def test_an_explicit_zero_is_an_absent_word():

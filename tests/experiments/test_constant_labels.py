@@ -23,7 +23,7 @@ FEW_STEPS = {"hgb": {"estimator__estimator__max_iter": 5}}
 
 @pytest.fixture(scope="module")
 def split_data():
-    """No training row has ABSENT and all have ALWAYS; each of ten test rows has one of the two alone."""
+    """Training rows never have ABSENT and always have ALWAYS; test rows have one of the two alone."""
     data = make_data(rows=40, labels=5, seed=3)
     Y = data.Y.toarray()
     Y[:30, ABSENT], Y[:30, ALWAYS], Y[30:] = 0, 1, 0

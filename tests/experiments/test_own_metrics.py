@@ -16,7 +16,7 @@ METHODS = ["br", "knn"]
 
 
 def size_error(Y_true, Y_pred, scores):
-    """How many labels too many or too few."""
+    """Return the mean difference of the true and the predicted number of labels."""
     assert Y_true.shape == Y_pred.shape == scores.shape
     assert np.isin([Y_true, Y_pred], [0, 1]).all()
     return abs(Y_true.sum(axis=1) - Y_pred.sum(axis=1)).mean()

@@ -46,7 +46,7 @@ def test_a_single_label_without_groups_is_dealt_as_evenly_as_can_be(problem, k):
 
 
 def _spread(Y, part, k):
-    """Mean deviation of the labels' shares in the parts, as a share of what they should be."""
+    """Mean deviation of the labels' shares in the parts, relative to their targets."""
     shares = np.array([np.asarray(Y[part == fold].sum(axis=0)).ravel() for fold in range(k)])
     return np.abs(shares / shares.sum(axis=0) - 1 / k).mean() * k
 

@@ -66,7 +66,7 @@ def refitted(kind, X, Y, q, labels):
 
 
 def by_absolute_shares(X, Y):
-    """Linear similarities in plain loops: the share of what speaks for a label, of all that is not zero."""
+    """Compute the shares of linear similarities in plain loops."""
     n = len(X)
     shares = np.zeros((n, N_LABELS))
     for i in range(n):
@@ -126,11 +126,11 @@ def loss(true, threshold, each, whole):
 
 @pytest.mark.parametrize("make", [Recall, SetCoverage])
 @pytest.mark.parametrize("kind", ["uniform", "ridge"])
-def test_sets_hold_what_every_set_of_labels_would_ask_for(kind, make):
-    """For any labels that the query may have, the threshold of all n + 1 rows takes in no more of them."""
+def test_sets_contain_what_the_threshold_of_any_label_set_accepts(kind, make):
+    """Any labels of the query that the threshold of all n + 1 rows accepts are in the set."""
     rng = np.random.default_rng(3)
     X, Q = rng.normal(size=(24, N_LABELS)), rng.normal(size=(4, N_LABELS))
-    Y = (X > 0.2).astype(int)  # what features know
+    Y = (X > 0.2).astype(int)  # labels that depend on the features
     Y[Y.sum(axis=1) == 0, 0] = 1
     guarantee = make(0.6)
     inside = fitted(kind, X, Y).guarantee(guarantee).inside(Q)[1]

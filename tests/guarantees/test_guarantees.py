@@ -84,7 +84,7 @@ def test_what_was_chosen_on_the_rows_is_a_caveat():
     assert fitted_guarantee.n_rows == int(truth.any(axis=1).sum())
 
 
-def test_fresh_rows_work_where_the_models_own_do_not():
+def test_held_out_rows_work_where_the_models_own_do_not():
     X, Y = data(120)
     Q, truth = data(90, seed=1)
     for fitted in (
@@ -107,7 +107,7 @@ def test_labels_that_too_few_rows_have_are_never_excluded(alpha):
     fitted = model().fit(X, Y)
     fitted_guarantee = fitted.guarantee(LabelCoverage(1 - alpha))
     assert fitted_guarantee.always == (0,)
-    inside = fitted_guarantee.inside(np.full((1, 3), 9.0))[1]  # a row that is like none of them
+    inside = fitted_guarantee.inside(np.full((1, 3), 9.0))[1]  # a row that is not similar to any of them
     assert inside[0, 0]
     assert "too few rows" in str(fitted_guarantee)
 
@@ -115,7 +115,7 @@ def test_labels_that_too_few_rows_have_are_never_excluded(alpha):
 def test_no_useful_set_is_none():
     X, Y = data(30)
     fitted = model().fit(X, Y)
-    assert fitted.predict_sets(X[:3], guarantee=Recall(0.99)) == [None] * 3  # 30 rows allow no loss at all
+    assert fitted.predict_sets(X[:3], guarantee=Recall(0.99)) == [None] * 3  # 30 rows allow no loss
     sets = fitted.predict_sets(X, guarantee=SetCoverage(0.8))
     small = fitted.predict_sets(X, guarantee=SetCoverage(0.8, max_labels=1))
     assert any(found is not None and len(found) > 1 for found in sets)
@@ -125,7 +125,7 @@ def test_no_useful_set_is_none():
 
 
 @pytest.mark.parametrize("influence", ["uniform", Ridge(1.0)], ids=["sums", "ridge"])
-def test_after_teaching_and_forgetting_it_is_that_of_a_fresh_fit(influence):
+def test_after_teaching_and_forgetting_it_equals_that_of_a_new_fit(influence):
     X, Y = data(50)
     Q = data(8, seed=2)[0]
     fitted = model(influence=influence).fit(X[:40], Y[:40])
@@ -133,9 +133,9 @@ def test_after_teaching_and_forgetting_it_is_that_of_a_fresh_fit(influence):
     fitted.partial_fit(X[40:], Y[40:]).forget(list(range(5)))
     with pytest.raises(ValueError, match="before it was changed"):
         fitted.predict_sets(Q, guarantee=fitted_guarantee)
-    fresh = model(influence=influence).fit(X[5:], Y[5:])
+    refitted = model(influence=influence).fit(X[5:], Y[5:])
     for guarantee in (LabelCoverage(0.8), SetCoverage(0.8), Recall(0.8)):
-        assert fitted.predict_sets(Q, guarantee=guarantee) == fresh.predict_sets(Q, guarantee=guarantee)
+        assert fitted.predict_sets(Q, guarantee=guarantee) == refitted.predict_sets(Q, guarantee=guarantee)
 
 
 def test_one_row_of_each_group_counts():
@@ -254,7 +254,7 @@ def test_wrong_companions_are_refused():
         fitted.guarantee(Recall(0.9), X[:2], [{"a"}])
 
 
-def test_what_cannot_be_promised_is_refused():
+def test_impossible_guarantees_are_refused():
     X, Y = data(20)
     weighted = model().fit(X, Y, sample_weight=[1.0] * 19 + [3.0])
     with pytest.raises(ValueError, match="row 19 has a weight of 3"):

@@ -33,12 +33,12 @@ class Limits:
     # similarities
     sorted_rows: int = 20_000  # rows that are not in memory whose columns are sorted for mean distances
 
-    # label_rules
+    # rules
     gathered_entries: int = 1 << 26  # scores kept in memory at once
     threshold_labels: int = 2000  # labels for which a threshold function takes seconds at most
     evaluated_entries: int = 1 << 22  # most scores for comparing label rules, and for calibration by default
 
-    # influence
+    # ridge
     exact_bytes: int = 1 << 30  # up to this size of three matrices of all pairs of references, solve exactly
     changed_rows: int = 256  # after so many changed rows the linear system is prepared again
     inducing_rows: int = 2048  # references that are summed over if not all are solved for
@@ -68,13 +68,13 @@ class Limits:
     min_calibrated: int = 50  # with fewer rows a curve is worse than shares of the similarity
     calibrated_calls: int = 1 << 18  # calls of a Python similarity: a second for a fast one
 
-    # inspection
+    # model.inspection
     own_rows: int = 256  # rows compared with each other for the similarity of each to itself
 
-    # persistence
+    # model.persistence
     checksum_bytes: int = 1 << 22  # bytes of an array per checksum: part of the file format
 
-    # engines
+    # sums
     block_query_bytes: int = 4096  # one number each: with these block sizes one core runs
     block_references: int = 512  # products and loops at full speed, in its cache
     panel_references: int = 4096  # references per call of a kernel
@@ -97,15 +97,13 @@ class Limits:
     sampled_task_queries: int = 16  # queries per task that sample their references
     full_share: float = 0.07  # density: a sparse product costs 200 per term, and has its square as terms
     prepared_entries: int = 1 << 21  # entries of a block while norms and the like are computed
-    collapsed_bytes: int = 1 << 28  # precomputed sums, unless they are requested
-    merged_bytes: int = (
-        1 << 31
-    )  # the same if words of the same rows share a column, which takes half of it or less
+    collapsed_bytes: int = 1 << 28  # most bytes of precomputed sums that are chosen automatically
+    merged_bytes: int = 1 << 31  # the same if words of the same rows share a column: half of it or less
     cache_bytes: int = 1 << 26  # cached products of V
     slow_seconds: float = 10.0  # longest time without a note in the plan, or a warning for Python functions,
     slow_after: float = 1.0  # but not at once: the first block may have waited for the compiler
 
-    # cluster
+    # sums.dask
     shards_per_thread: int = 2  # at least, so that those of a slow worker can be stolen
     min_shard_rows: int = 4096  # a smaller shard costs more communication than computation
     tasks_per_thread: int = 8  # so that the last tasks end at about the same time

@@ -17,7 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from simlabel.baselines import ConstantFallback, LabelPowerset
+from simlabel.baselines import ADTBoostMH, BoosTexter, ConstantFallback, LabelPowerset, MLkNN, RankSVM
+from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 
 _TREES = 300
 _MAX_ITER = 1000  # of logistic regression
@@ -85,9 +86,9 @@ class _Entry:
     sparse_labels: bool = False
 
 
-def _ours(title: str, what: str, address: str) -> _Entry:
-    """An estimator of simlabel, imported on demand; it accepts labels in any form."""
-    return _Entry(title, what, lambda seed, jobs: _imported(address, seed, jobs), sparse_labels=True)
+def _ours(title: str, what: str, kind: Callable[[], Any]) -> _Entry:
+    """Return an entry of an estimator of simlabel, which accepts labels in any form."""
+    return _Entry(title, what, lambda seed, jobs: _seeded(kind(), seed, jobs), sparse_labels=True)
 
 
 def _scaled(estimator: Any) -> Any:
@@ -100,14 +101,12 @@ def _logistic() -> LogisticRegression:
 
 
 _ENTRIES = {
-    "sml": _ours("SML (the paper's)", "the paper's method, gamma by its search", "simlabel:SMLClassifier"),
-    "autosml": _ours(
-        "AutoSML", "chooses among configurations by leave-one-out", "simlabel:AutoSMLClassifier"
-    ),
-    "mlknn": _ours("ML-kNN", "10 nearest neighbors, Bayesian", "simlabel.baselines:MLkNN"),
-    "boostexter": _ours("BoosTexter", "500 boosted stumps", "simlabel.baselines:BoosTexter"),
-    "adtboost": _ours("ADTBoost.MH", "alternating decision tree, 50 rounds", "simlabel.baselines:ADTBoostMH"),
-    "ranksvm": _ours("Rank-SVM", "ranking SVM, polynomial of degree 8", "simlabel.baselines:RankSVM"),
+    "sml": _ours("SML (the paper's)", "the paper's method, gamma by its search", SMLClassifier),
+    "autosml": _ours("AutoSML", "chooses among configurations by leave-one-out", AutoSMLClassifier),
+    "mlknn": _ours("ML-kNN", "10 nearest neighbors, Bayesian", MLkNN),
+    "boostexter": _ours("BoosTexter", "500 boosted stumps", BoosTexter),
+    "adtboost": _ours("ADTBoost.MH", "alternating decision tree, 50 rounds", ADTBoostMH),
+    "ranksvm": _ours("Rank-SVM", "ranking SVM, polynomial of degree 8", RankSVM),
     "br": _Entry(
         "BR-logistic",
         "binary relevance, one logistic regression per label",

@@ -120,7 +120,7 @@ def row_criteria(Y_true: LabelMatrix, scores: npt.ArrayLike) -> FloatArray:
     """
     truth = Truth.of(Y_true)
     out: FloatArray = np.empty((truth.shape[0], 4))
-    shown = np.ascontiguousarray(truth.hidden(check_scores(scores, truth)))
+    shown = np.ascontiguousarray(truth.mask_unknown(check_scores(scores, truth)))
     ranking_criteria(shown, truth.Y.indptr, truth.Y.indices, truth.n_known, out)
     return out
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.validation import FloatArray, check_sample_weight
+from simlabel._utils.validation import FloatArray
 from simlabel.labels import LabelSpace, as_hierarchy, moved
 from simlabel.metrics._criteria import Criterion, mean_of_defined
-from simlabel.metrics._truth import LabelMatrix, SampleWeights, Truth, check_sets, nothing_known
+from simlabel.metrics._truth import LabelMatrix, SampleWeights, Truth, check_sets, nothing_known, row_weights
 
 
 def _row_counts(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
@@ -33,8 +33,7 @@ def _row_counts(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
 def _label_counts(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: SampleWeights) -> FloatArray:
     """Count the rows of each label: both true and predicted, true, predicted, (3, n_labels)."""
     truth, predicted = check_sets(Y_true, Y_pred)
-    weights = check_sample_weight(sample_weight, truth.shape[0])
-    weights = np.ones(truth.shape[0]) if weights is None else weights
+    weights = row_weights(sample_weight, truth.shape[0])
     both = sp.csr_array(truth.Y.multiply(predicted))
     return np.array([weights @ matrix for matrix in (both, truth.Y, predicted)])
 

@@ -6,9 +6,16 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel._utils.limits import limits
-from simlabel._utils.validation import BoolArray, FloatArray, check_number, check_sample_weight
+from simlabel._utils.validation import BoolArray, FloatArray, check_number
 from simlabel.metrics._criteria import Criterion, mean_of_defined
-from simlabel.metrics._truth import LabelMatrix, SampleWeights, Truth, check_scores, no_true_label
+from simlabel.metrics._truth import (
+    LabelMatrix,
+    SampleWeights,
+    Truth,
+    check_scores,
+    no_true_label,
+    row_weights,
+)
 
 _A, _B = 0.55, 1.5  # the propensity model's constants for sets other than Wikipedia and Amazon
 
@@ -27,8 +34,7 @@ def propensities(
     array([0.8  , 0.721])
     """
     truth = Truth.of(Y_train, "Y_train")
-    weights = check_sample_weight(sample_weight, truth.shape[0])
-    weights = np.ones(truth.shape[0]) if weights is None else weights
+    weights = row_weights(sample_weight, truth.shape[0])
     counts = weights @ truth.Y
     constant = (np.log(max(weights.sum(), 2)) - 1.0) * (b + 1.0) ** a
     # with one or two rows the constant is negative; a propensity is at most 1
@@ -47,7 +53,7 @@ def _top_gains(truth: Truth, scores: npt.ArrayLike | None, k: int, gain: FloatAr
     False labels come first among equal scores, so that ties count against the scorer; unknown labels come
     last.
     """
-    shown = None if scores is None else truth.hidden(check_scores(scores, truth))
+    shown = None if scores is None else truth.mask_unknown(check_scores(scores, truth))
     _check_k(k, truth.shape[1])
     sums = np.empty(truth.shape[0])
     step = max(1, limits().block_entries // truth.shape[1])
@@ -76,7 +82,7 @@ def fewer_known(truth: Truth, k: int) -> BoolArray:
 def _ndcg_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> FloatArray:
     """Return nDCG@k of each row, NaN without true labels; equal scores share the mean gain of their ranks."""
     truth = Truth.of(Y_true)
-    scores = truth.hidden(check_scores(scores, truth))
+    scores = truth.mask_unknown(check_scores(scores, truth))
     _check_k(k, truth.shape[1])
     discount = np.where(np.arange(truth.shape[1]) < k, 1.0 / np.log2(np.arange(truth.shape[1]) + 2.0), 0.0)
     before = np.concatenate([[0.0], np.cumsum(discount)])
@@ -143,8 +149,7 @@ def propensity_scored_precision_at(
     """
     truth = Truth.of(Y_true)
     gain = _gain(propensity, truth.shape[1])
-    weights = check_sample_weight(sample_weight, truth.shape[0])
-    weights = np.ones(truth.shape[0]) if weights is None else weights
+    weights = row_weights(sample_weight, truth.shape[0])
     best = weights @ _top_gains(truth, None, k, gain)
     reached = weights @ _top_gains(truth, scores, k, gain)
     return float(reached / best) if best else float("nan")

@@ -9,7 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.validation import AnyArray, BoolArray, FloatArray, IntArray, check_sparse, is_missing
+from simlabel._utils.validation import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_sample_weight,
+    check_sparse,
+    is_missing,
+)
 from simlabel.labels import LabelSpace, MaskedIndicator
 
 #: label sets of a user: 0/1, (n_rows, n_labels), NaN where unknown; or validated already
@@ -76,7 +84,7 @@ class Truth:
         assert self.unknown is not None
         return np.where(self.unknown.toarray() > 0, np.nan, self.Y.toarray())
 
-    def hidden(self, scores: FloatArray) -> FloatArray:
+    def mask_unknown(self, scores: FloatArray) -> FloatArray:
         """Replace the scores of unknown labels by -inf."""
         if self.unknown is None:
             return scores
@@ -135,6 +143,12 @@ def check_sets(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> tuple[Truth, sp.csr_
         predicted = sp.csr_array(predicted - predicted.multiply(truth.unknown))
         predicted.eliminate_zeros()
     return truth, predicted
+
+
+def row_weights(sample_weight: SampleWeights, n_rows: int) -> FloatArray:
+    """Validate the weights of rows; ones by default."""
+    weights = check_sample_weight(sample_weight, n_rows)
+    return np.ones(n_rows) if weights is None else weights
 
 
 def nothing_known(truth: Truth) -> BoolArray:

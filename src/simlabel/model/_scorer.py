@@ -272,7 +272,7 @@ class Scorer:
         before, after = self.references, self._with(references, solved)
         same = references.is_complete == before.is_complete
         if same and np.array_equal(references.sizes, before.sizes):  # the same columns, if as many
-            self.stages.engine.carry(self.prepared, self.job, after.prepared, after.job)
+            self.stages.engine.update_cache(self.prepared, self.job, after.prepared, after.job)
         return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
 
     def resolved(self, references: References) -> Scorer:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from simlabel.server._journal import (
-    Change,
     ChangeContext,
+    RecordChange,
     current,
     differing,
     erase,
@@ -223,10 +223,10 @@ def delete_label(by: ChangeContext, number: int) -> int:
     return by.append("delete", _without_label(by, number))
 
 
-def _without_label(by: ChangeContext, number: int) -> list[Change]:
+def _without_label(by: ChangeContext, number: int) -> list[RecordChange]:
     known(by, "label", number)
     keys = [[item, number] for (item,) in by.db.execute("SELECT item FROM tags WHERE label = ?", (number,))]
-    removed: list[Change] = [("tag", key, current(by.db, "tag", key), None) for key in keys]
+    removed: list[RecordChange] = [("tag", key, current(by.db, "tag", key), None) for key in keys]
     return [*removed, ("label", number, {"deleted": 0}, {"deleted": 1})]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from simlabel.server._types import ROLES, Conflict, Forbidden, NotFound, Role
 
 Fields = dict[str, Any] | None
-Change = tuple[str, Any, Fields, Fields]
+RecordChange = tuple[str, Any, Fields, Fields]
 LASTING = ("forget", "token")  # kinds that cannot be undone
 _COLUMNS = {
     "item": ("name", "content", "status", "actor", "at"),
@@ -54,7 +54,7 @@ class ChangeContext:
         row = self.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
         return int(row["seq"]) + 1 if row else 1
 
-    def append(self, kind: str, changes: Iterable[Change], undoes: int | None = None) -> int:
+    def append(self, kind: str, changes: Iterable[RecordChange], undoes: int | None = None) -> int:
         """Write a journal entry, apply its changes, and return the number of the entry.
 
         The required role and the leases of other users are checked here, because every change passes here.
@@ -91,7 +91,7 @@ class ChangeContext:
                 f"try again later."
             )
 
-    def changed(self, kind: str, changes: list[Change]) -> int | None:
+    def changed(self, kind: str, changes: list[RecordChange]) -> int | None:
         """Write a journal entry as `append` does; return None if there are no changes."""
         return self.append(kind, changes) if changes else None
 
@@ -107,13 +107,13 @@ def position_of(db: sqlite3.Connection) -> int:
     return int(position)
 
 
-def items_of(changes: Iterable[Change]) -> set[int]:
+def items_of(changes: Iterable[RecordChange]) -> set[int]:
     """Return the ids of the items that changes refer to."""
     return {key if what == "item" else key[0] for what, key, *_ in changes if what in ("item", "tag")}
 
 
 def apply_changes(
-    db: sqlite3.Connection, seq: int, kind: str, changes: Iterable[Change], undoes: int | None
+    db: sqlite3.Connection, seq: int, kind: str, changes: Iterable[RecordChange], undoes: int | None
 ) -> None:
     """Apply the changes of a journal entry to the tables."""
     changes = list(changes)
@@ -172,7 +172,7 @@ def known(by: ChangeContext, what: str, key: Any) -> dict[str, Any]:
     return found
 
 
-def differing(what: str, key: Any, before: Fields, after: dict[str, Any]) -> list[Change]:
+def differing(what: str, key: Any, before: Fields, after: dict[str, Any]) -> list[RecordChange]:
     """Return the change of the fields that differ, or no change if all are equal."""
     if before is None:
         return [(what, key, None, after)]
@@ -203,7 +203,7 @@ def undo(by: ChangeContext, number: int) -> int:
     return by.append("undo", changes, number)
 
 
-def _check_tags(by: ChangeContext, number: int, changes: list[Change]) -> None:
+def _check_tags(by: ChangeContext, number: int, changes: list[RecordChange]) -> None:
     """Refuse to restore tags whose label does not exist and is not restored with them."""
     restored = {key for what, key, _, after in changes if what == "label" and after}
     tags = [key for what, key, _, after in changes if what == "tag" and after]
@@ -227,7 +227,7 @@ def _check_label(by: ChangeContext, key: int, after: Fields, gone: set[tuple[int
         raise Conflict(f"The name {name!r} is now used by another label: rename that label first.")
 
 
-def inverse(changes: Iterable[Change]) -> Iterator[Change]:
+def inverse(changes: Iterable[RecordChange]) -> Iterator[RecordChange]:
     """Yield the inverse changes in reverse order. A new item is marked as removed, not deleted.
 
     Examples

@@ -39,7 +39,7 @@ from simlabel.sums._samplers import (
     draw,
     resolve_sampler,
 )
-from simlabel.sums._shards import Shard, aligned, close, cut_jobs, make_shard, shard_rows
+from simlabel.sums._shards import Shard, aligned, finish_joined, jobs_for, make_shard, shard_rows
 from simlabel.sums._sums import similarity_sums
 from simlabel.sums._weightings import (
     WEIGHTINGS,
@@ -83,8 +83,8 @@ __all__ = [
     "SumReducer",
     "aligned",
     "can_be_symmetric",
-    "close",
-    "cut_jobs",
+    "finish_joined",
+    "jobs_for",
     "symmetric_pays",
     "make_plan",
     "make_shard",

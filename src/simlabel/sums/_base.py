@@ -159,7 +159,10 @@ class Engine(BaseEstimator):
     name: ClassVar[str]
     #: whether results are the sums themselves, not estimates
     exact: bool = True
-    memory_mib: float
+
+    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: PairProgress | None = None) -> None:
+        self.memory_mib = memory_mib
+        self.on_block = on_block
 
     @property
     def local_engine(self) -> Engine:
@@ -184,7 +187,7 @@ class Engine(BaseEstimator):
     def warm_up(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Precompute, and cache in the jobs, what does not depend on queries."""
 
-    def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
+    def update_cache(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
         """Update the cache of `old` for `new`, after references were added or removed.
 
         Both jobs have the same columns of V. What is not carried over is computed when needed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -83,8 +83,9 @@ class Chunk:
         if self.unknown is None or not filled.any():
             return self
         unknown = self.unknown
-        make = partial(unknown.imputed, self.Y, filled)
-        return self._cached("_settled", filled.tobytes(), lambda: self.with_labels(*make()))
+        return self._cached(
+            "_imputed", filled.tobytes(), lambda: self.with_labels(*unknown.imputed(self.Y, filled))
+        )
 
     def _cached(self, name: str, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return the last result for `name` if it has the same key, else make it."""
@@ -113,15 +114,15 @@ class Chunk:
 
     def influence(self, sizes: IntArray, complete: bool = True) -> Rows:
         """Return the rows of `References.influence`; cached."""
-        key = (self.Y.shape[1], sizes.tobytes(), complete)
-        short = isinstance(self.X, LazyRows)
-        return self._cached(
-            "_influence",
-            key,
-            lambda: _weighted_rows(self.Y, self.weights, sizes, short) if complete else self._partly(sizes),
-        )
 
-    def _partly(self, sizes: IntArray) -> Rows:
+        def make() -> Rows:
+            if not complete:
+                return self._partly_known(sizes)
+            return _weighted_rows(self.Y, self.weights, sizes, short=isinstance(self.X, LazyRows))
+
+        return self._cached("_influence", (self.Y.shape[1], sizes.tobytes(), complete), make)
+
+    def _partly_known(self, sizes: IntArray) -> Rows:
         """Return [Y | size if all labels are known | 1 if not | the labels known then], weighted."""
         n, n_labels = self.Y.shape
         entries = sp.csr_array((n, n_labels), dtype=np.int8) if self.unknown is None else self.unknown.entries
@@ -241,7 +242,7 @@ def _merged_names(arrays: Sequence[AnyArray]) -> AnyArray:
     return np.concatenate([a.astype(object) if objects else a for a in arrays])
 
 
-def cut(chunk: Chunk) -> Iterable[Chunk]:
+def split_lazy(chunk: Chunk) -> Iterable[Chunk]:
     """Cut a chunk with lazy rows into the blocks in which they are read; others are unchanged."""
     X, raw = chunk.X, chunk.raw
     if not isinstance(X, LazyRows):

@@ -29,7 +29,7 @@ from simlabel._utils.rows import (
 from simlabel._utils.threads import effective_jobs, limit_blas_threads
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities import Leaf
-from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, PairProgress, Plan, ReduceCall
+from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, Plan, ReduceCall
 from simlabel.sums._influence import InfluenceColumns
 from simlabel.sums._pairs import Exact, check_finite_sums
 from simlabel.sums._planning import collapsed_cost
@@ -196,10 +196,6 @@ class Collapsed(Engine):
     name = "collapsed"
     file_key = "engines.Collapsed"
 
-    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: PairProgress | None = None) -> None:
-        self.memory_mib = memory_mib
-        self.on_block = on_block
-
     def unsupported_reason(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
         """Refuse similarities without explicit columns, and weightings."""
         for job in jobs:
@@ -246,7 +242,7 @@ class Collapsed(Engine):
                 none = CollapsedSums.empty(leaf, row_width(leaf.view(prepared.X[:1])), V.shape[1])
                 job.cache[_SUMS] = none.added(prepared.X, V, self.memory_mib)
 
-    def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
+    def update_cache(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
         """Add the pieces of references that are new, subtract those that are gone."""
         sums: CollapsedSums | MergedSums | None = old.cache.get(_SUMS)
         if not isinstance(sums, CollapsedSums) or new.reducer.width != old.reducer.width:
@@ -349,22 +345,19 @@ class Auto(Engine):
     name = "auto"
     file_key = "engines.Auto"
 
-    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: PairProgress | None = None) -> None:
-        self.memory_mib = memory_mib
-        self.on_block = on_block
-
     def choose(
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], exclude: Exclude | None = None
     ) -> Engine:
         """Return the engine for a call."""
         exact = Exact(self.memory_mib, self.on_block)
-        known, most = jobs[0].cache.get(_PAIRS, (None, 0)) if len(jobs) == 1 else (None, 0)
-        if exclude is not None or (known is prepared and most == np.inf):
+        cached, most = jobs[0].cache.get(_PAIRS, (None, 0)) if len(jobs) == 1 else (None, 0)
+        most = most if cached is prepared else 0
+        if exclude is not None or most == np.inf:
             return exact
         collapsed = Collapsed(self.memory_mib, self.on_block)
         if all(_SUMS in job.cache for job in jobs):
             return collapsed  # it was chosen for many queries, and for few it is as cheap
-        if known is prepared and n_queries <= most:
+        if n_queries <= most:
             return exact
         possible = collapsed.unsupported_reason(prepared, jobs) is None
         possible = possible and not collapsed.is_too_large(prepared, jobs)
@@ -378,9 +371,9 @@ class Auto(Engine):
         """Prepare what the engine for as many queries as references precomputes."""
         self.choose(prepared.n_rows, prepared, jobs).warm_up(prepared, jobs)
 
-    def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
+    def update_cache(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
         """Update collapsed sums."""
-        Collapsed(self.memory_mib).carry(before, old, after, new)
+        Collapsed(self.memory_mib).update_cache(before, old, after, new)
 
     def plan(
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None

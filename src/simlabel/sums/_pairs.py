@@ -71,8 +71,7 @@ class Exact(Engine):
         on_block: PairProgress | None = None,
         visit: Visit = "auto",
     ) -> None:
-        self.memory_mib = memory_mib
-        self.on_block = on_block
+        super().__init__(memory_mib, on_block)
         self.visit = visit
 
     def check(self) -> None:
@@ -268,7 +267,7 @@ class Sampled(Engine):
             V = job.reducer.influence.rows(rows)
             V = sp.csr_array(V.multiply(scales[:, None])) if sp.issparse(V) else V * scales[:, None]
             jobs.append(Job(job.similarity, job.weighting, SumReducer(V)))
-        own = None if exclude is None else exclude.among(rows)
+        own = None if exclude is None else exclude.for_references(rows)
         return ReduceCall(q, prepared, jobs, own, n_jobs=1)
 
 

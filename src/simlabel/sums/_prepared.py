@@ -192,7 +192,7 @@ def _restored(X: Rows, dtype: np.dtype[Any], computed: Iterable[Any]) -> Prepare
 def _prepare_piece(leaf: Leaf, X: Rows, keep_view: bool) -> _Piece:
     """Compute the norms of the rows, the largest, and with `keep_view` the viewed rows."""
     if is_remote(X):  # a worker computes them itself
-        return Absent(n_rows(X)), float(fold(X, partial(_largest, leaf), max)), None  # type: ignore[return-value]
+        return RemoteNorms(n_rows(X)), float(fold(X, partial(_largest, leaf), max)), None  # type: ignore[return-value]
     norms = np.empty(n_rows(X))
     viewed, differ = [], False
     width = X.nnz // max(1, n_rows(X)) if sp.issparse(X) else row_width(X)
@@ -211,7 +211,7 @@ def _largest(leaf: Leaf, X: Rows) -> float:
     return _prepare_piece(leaf, X, keep_view=False)[1]
 
 
-class Absent:
+class RemoteNorms:
     """A placeholder for numbers on other machines."""
 
     def __init__(self, n: int) -> None:

@@ -46,7 +46,7 @@ class Exclude:
         groups = None if self.groups is None else (self.groups[0][queries], self.groups[1])
         return Exclude(self.own[queries], self.share[queries], groups)
 
-    def among(self, part: slice | IntArray) -> Exclude:
+    def for_references(self, part: slice | IntArray) -> Exclude:
         """Select the references `part`, in increasing order."""
         groups = None if self.groups is None else (self.groups[0], self.groups[1][part])
         if isinstance(part, slice):
@@ -57,12 +57,12 @@ class Exclude:
         there[there] = part[place[there]] == self.own[there]
         return Exclude(np.where(there, place, -1), self.share, groups)
 
-    def together(self, part: slice) -> BoolArray:
+    def same_group(self, part: slice) -> BoolArray:
         """Return which of the references `part` are in each query's group, (references, n_queries)."""
         assert self.groups is not None
         return self.groups[1][part, None] == self.groups[0][None, :]
 
-    def within(self, part: slice) -> tuple[IntArray, IntArray]:
+    def own_entries(self, part: slice) -> tuple[IntArray, IntArray]:
         """Return the queries whose own entry is among the references `part`, and its position there."""
         rows = np.flatnonzero((self.own >= part.start) & (self.own < part.stop))
         return rows, self.own[rows] - part.start
@@ -98,7 +98,7 @@ class Reducer:
         """Return the reducer of some of the references alone, whose results can be joined."""
         raise NotImplementedError
 
-    def placed(self, result: FloatArray, start: int) -> FloatArray:
+    def for_join(self, result: FloatArray, start: int) -> FloatArray:
         """Convert the results of a part, whose first reference has position `start`, for `join`."""
         return result.astype(np.float64, copy=False)
 
@@ -107,7 +107,7 @@ class Reducer:
         """Combine the results of parts of the references, in order."""
         return np.sum(parts, axis=0)
 
-    def closed(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
+    def finished(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
         """Turn joined results of all parts into the final ones, (n_queries, width)."""
         return result
 
@@ -144,9 +144,9 @@ class PartialSum(PartialResult):
     def add(self, S: FloatArray, part: slice) -> None:
         # masked, never subtracted: subtraction cancels all digits
         if self.exclude is not None and self.exclude.groups is not None:
-            S[self.exclude.together(part)] = 0.0
+            S[self.exclude.same_group(part)] = 0.0
         elif self.exclude is not None:
-            rows, columns = self.exclude.within(part)
+            rows, columns = self.exclude.own_entries(part)
             S[columns, rows] *= self.exclude.share[rows]
         self.influence.add_product(S, part, self.total)
 
@@ -219,7 +219,7 @@ class RowWeightingReducer(MatrixReducer):
         """Return zeros."""
         return _PartialRows(np.zeros((n_queries, self.influence.n_references)), self, exclude)
 
-    def closed(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
+    def finished(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
         """Apply the weighting and sum."""
         out = np.empty((len(result), self.width))
         _PartialRows(result, self, exclude).finish(out)
@@ -243,9 +243,9 @@ class _PartialRows(_PartialMatrix):
         if self.exclude is None:
             return apply(S)
         if self.exclude.groups is not None:
-            seen = ~self.exclude.together(slice(0, S.shape[1])).T
+            seen = ~self.exclude.same_group(slice(0, S.shape[1])).T
         else:
-            rows, columns = self.exclude.within(slice(0, S.shape[1]))
+            rows, columns = self.exclude.own_entries(slice(0, S.shape[1]))
             removed = self.exclude.share[rows] == 0
             seen = np.ones(S.shape, dtype=bool)
             seen[rows[removed], columns[removed]] = False
@@ -298,7 +298,7 @@ class TopKReducer(Reducer):
         merged.finish(out)
         return out
 
-    def closed(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
+    def finished(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
         """Sum over the largest."""
         return self.sums(*_split(result), exclude)
 
@@ -335,7 +335,7 @@ class Candidates(Reducer):
         """Return none yet; groups are left out at once, own entries when all candidates are known."""
         return _PartialTopK(*_no_candidates(n_queries, self.capacity), exclude)
 
-    def placed(self, result: FloatArray, start: int) -> FloatArray:
+    def for_join(self, result: FloatArray, start: int) -> FloatArray:
         """Return positions among all references; float64 holds them exactly."""
         placed = result.astype(np.float64)
         places = placed[:, self.capacity :]
@@ -352,7 +352,7 @@ class _PartialTopK(PartialResult):
 
     def add(self, S: FloatArray, part: slice) -> None:
         if self.exclude is not None and self.exclude.groups is not None:
-            S[self.exclude.together(part)] = -np.inf
+            S[self.exclude.same_group(part)] = -np.inf
         positions = np.arange(part.start, part.stop)[None, :]
         merge_top_k(transposed(S), positions, self.values, self.indices)
 

@@ -30,13 +30,13 @@ from simlabel.labels import Indicator, UnknownLabels, constant_labels
 from simlabel.sums._chunks import (
     Chunk,
     Ids,
-    cut,
     merge_chunks,
     merged_groups,
     merged_ids,
     merged_unknown,
     named_ids,
     next_free_id,
+    split_lazy,
 )
 
 
@@ -86,7 +86,7 @@ class References:
         pairwise: bool = False,
     ) -> None:
         names = range(Y.shape[0]) if ids is None else ids
-        self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw, groups, unknown)))
+        self.chunks: tuple[Chunk, ...] = tuple(split_lazy(Chunk(X, Y, weights, names, raw, groups, unknown)))
         #: a number that is not, and never was, the id of a reference
         self.next_id: int = next_free_id(names, 0)
         self._named: list[set[Hashable]] = []  # see `_inherited_ids`
@@ -285,7 +285,7 @@ class References:
         come = () if isinstance(chunk.ids, range) else chunk.ids.tolist()
         next_id = next_free_id(chunk.ids, self.next_id)
         if isinstance(chunk.X, LazyRows):
-            return References.of([*self.chunks, *cut(chunk)], next_id, self._inherited_ids(come))
+            return References.of([*self.chunks, *split_lazy(chunk)], next_id, self._inherited_ids(come))
         first, rows = len(self.chunks), len(chunk)
         while first > 0 and not isinstance(self.chunks[first - 1].X, LazyRows):
             before = len(self.chunks[first - 1])

@@ -132,7 +132,7 @@ class TileSums:
         self.prepared, self.q_rows, self.jobs = call.prepared, call.Q[queries], call.jobs
         n = queries.stop - queries.start
         self.by_query = n < limits().few_queries
-        self.reduced = [job.reducer.start(n, call.excluded(queries)) for job in self.jobs]
+        self.partials = [job.reducer.start(n, call.excluded(queries)) for job in self.jobs]
 
     @cached_property
     def _sides(self) -> dict[Hashable, Side]:
@@ -140,13 +140,13 @@ class TileSums:
 
     def add(self, part: slice) -> None:
         """Add the references `part`."""
-        for partial, S in zip(self.reduced, self._similarities(self._sides, part), strict=True):
+        for partial, S in zip(self.partials, self._similarities(self._sides, part), strict=True):
             partial.add(S, part)
 
     def update_pair(self, other: TileSums, mine: slice, part: slice) -> None:
         """Add the references `part`, which are the queries of `other`, and add these queries to `other`."""
         sides = {key: self.prepared.references(key, mine) for key in self.prepared.leaves}
-        both = zip(self.reduced, other.reduced, self._similarities(sides, part), strict=True)
+        both = zip(self.partials, other.partials, self._similarities(sides, part), strict=True)
         for partial, others, S in both:
             partial.add(S, part)
             if other is not self:
@@ -187,10 +187,6 @@ class TileSums:
                 if job.weighting is not None and job.weighting.scope == "entry":
                     S = job.weighting.apply(S.T).T  # a user's function gets queries as rows
                 yield S
-
-    def partials(self) -> list[PartialResult]:
-        """Return the results so far."""
-        return self.reduced
 
 
 class PanelSums:
@@ -246,8 +242,9 @@ class PanelSums:
         excluded, back = (self.own - part.start, self.share), (own_rows, mirrored, diagonal)
         self.kernel((references, queries, self.step, self.parameters, V, excluded, back, self.out))
 
+    @property
     def partials(self) -> list[PartialResult]:
-        """Return the sums so far, (n_labels, n_queries) for each job."""
+        """The sums so far, (n_labels, n_queries) for each job."""
         n_jobs, n_panels, n_labels, width = self.out.shape
         totals = self.out.transpose(0, 2, 1, 3).reshape(n_jobs, n_labels, n_panels * width)[:, :, : self.n]
         if self.mirrored is not None:
@@ -278,7 +275,7 @@ def reduce_pairs(call: ReduceCall, plan: Plan, on_block: PairProgress | None) ->
             here = slice(part.start + block.start, part.start + block.stop)
             sums.add(here)
             ticker.tick((queries.stop - queries.start) * (here.stop - here.start))
-        partials: list[PartialResult] = sums.partials()
+        partials: list[PartialResult] = sums.partials
         if plan.parts == 1:
             return _finished(partials, outputs, queries)
         return partials
@@ -358,5 +355,5 @@ def reduce_symmetric(call: ReduceCall, plan: Plan, on_block: PairProgress | None
     run_tasks(update_pair, pairs, plan.threads, alone_with=lambda pair: pair)
     outputs = empty_outputs(plan, call.jobs)
     for part, each in zip(parts, sums, strict=True):
-        _finished(each.partials(), outputs, part)
+        _finished(each.partials, outputs, part)
     return outputs

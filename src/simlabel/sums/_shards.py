@@ -41,10 +41,10 @@ class Shard:
         self, engine: Engine, Q: Rows, exclude: Exclude | None, n_jobs: int | None
     ) -> list[FloatArray]:
         """Return the results of these references, to be joined."""
-        own = None if exclude is None else exclude.among(self.rows)
+        own = None if exclude is None else exclude.for_references(self.rows)
         results = engine.reduce(ReduceCall(Q, self.prepared, self.jobs, own, n_jobs=n_jobs))
         return [
-            job.reducer.placed(result, self.rows.start)
+            job.reducer.for_join(result, self.rows.start)
             for job, result in zip(self.jobs, results, strict=True)
         ]
 
@@ -74,7 +74,7 @@ def aligned(rows: Rows) -> Rows:
     return np.require(rows, requirements=["ALIGNED"]) if isinstance(rows, np.ndarray) else rows
 
 
-def cut_jobs(jobs: Sequence[Job], rows: slice) -> tuple[Job, ...]:
+def jobs_for(jobs: Sequence[Job], rows: slice) -> tuple[Job, ...]:
     """Return the jobs for some of the references; shared reducers stay shared.
 
     A weighting of whole rows is applied by the reducer when the results are joined.
@@ -101,12 +101,12 @@ def shard_rows(X: Rows, largest: int | None = None) -> Iterator[slice]:
         at += n_rows(piece)
 
 
-def close(
+def finish_joined(
     jobs: Sequence[Job], joined: Sequence[FloatArray], exclude: Exclude | None, dtype: np.dtype[Any]
 ) -> list[FloatArray]:
     """Turn the joined results of all shards into the final ones."""
     return [
-        job.reducer.closed(result, exclude).astype(dtype, copy=False)
+        job.reducer.finished(result, exclude).astype(dtype, copy=False)
         for job, result in zip(jobs, joined, strict=True)
     ]
 
@@ -123,14 +123,14 @@ def reduce_streamed(call: ReduceCall, engine: Engine, on_block: PairProgress | N
             part = [job.reducer.join([before, new]) for job, before, new in both]
         results = part
         ticker.tick(call.n_queries * shard.prepared.n_rows)
-    return close(jobs, results, call.exclude, prepared.dtype)
+    return finish_joined(jobs, results, call.exclude, prepared.dtype)
 
 
 def _read_ahead(prepared: Prepared, jobs: Sequence[Job]) -> Iterator[Shard]:
     """Yield shards in order; while one is reduced, the next one is read."""
 
     def read(rows: slice) -> Shard:
-        return Shard(prepared.part(rows), cut_jobs(jobs, rows), rows)
+        return Shard(prepared.part(rows), jobs_for(jobs, rows), rows)
 
     with ThreadPoolExecutor(1, thread_name_prefix="simlabel-read") as reader:
         waiting: Future[Shard] | None = None

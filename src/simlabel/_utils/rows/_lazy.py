@@ -34,7 +34,7 @@ class Source(Protocol):
     def __getitem__(self, index: Index, /) -> Rows: ...
 
 
-class Normalizes(Protocol):
+class RowTransformer(Protocol):
     """A transformer of each row by itself."""
 
     def transform(self, X: Rows, /) -> Rows: ...
@@ -79,7 +79,7 @@ class LazyRows:
         """Apply a function to every block and its companions, and merge the results."""
         raise NotImplementedError
 
-    def together(self, pieces: Sequence[LazyRows]) -> Sequence[LazyRows]:
+    def joined_pieces(self, pieces: Sequence[LazyRows]) -> Sequence[LazyRows]:
         """Join the pieces, of which this is the first, that can be processed as one."""
         return pieces
 
@@ -249,7 +249,7 @@ def _with_companions(X: Rows, companions: Sequence[Sliced]) -> Iterator[tuple[Ro
     """Yield pieces of rows with the same part of the companions."""
     parts, at = pieces(X), 0
     if all(isinstance(piece, LazyRows) for piece in parts):
-        parts = parts[0].together(parts)
+        parts = parts[0].joined_pieces(parts)
     for piece in parts:
         n = n_rows(piece)
         yield piece, [other[at : at + n] for other in companions]
@@ -276,7 +276,7 @@ def _check_block(X: Rows, numbers: range) -> None:
     check_finite(X, "X", numbers.start)
 
 
-def transformed(normalizer: Normalizes, X: Rows) -> Rows:
+def transformed(normalizer: RowTransformer, X: Rows) -> Rows:
     """Normalize rows, lazy ones when read, and check that they stay finite: similarities would be NaN."""
     if isinstance(X, LazyRows):
         return X.mapped(partial(transformed, normalizer))

@@ -19,7 +19,7 @@ from simlabel.sums._collapsed import resolve_engine
 from simlabel.sums._pairs import Exact
 from simlabel.sums._prepared import Prepared
 from simlabel.sums._reducers import Exclude, Join
-from simlabel.sums._shards import Shard, aligned, close, cut_jobs, make_shard, shard_rows
+from simlabel.sums._shards import Shard, aligned, finish_joined, jobs_for, make_shard, shard_rows
 from simlabel.sums.dask._client import (
     PATIENCE,
     Client,
@@ -97,7 +97,7 @@ class ShardSet:
 
     def _computed(self, i: int, worker: str) -> Future:
         rows, dtype = self.rows[i], self.prepared.dtype
-        cut = cut_jobs(self.jobs, rows)
+        cut = jobs_for(self.jobs, rows)
         jobs = sent(self.client, cut, worker)
         X = self._block(rows, worker)
         self._shard_inputs[i] = (jobs, X)  # held: a lost shard may be computed again from them
@@ -223,7 +223,7 @@ class DaskEngine(Engine):
         else:
             raise ClusterError(f"Workers died with data in each of {attempts} attempts: check the cluster.")
         joined = [np.concatenate(each) for each in zip(*(done[i] for i in range(len(batches))), strict=True)]
-        return close(call.jobs, joined, call.exclude, call.prepared.dtype)
+        return finish_joined(call.jobs, joined, call.exclude, call.prepared.dtype)
 
     def _attempt(
         self, spread: ShardSet, call: ReduceCall, batches: Sequence[slice], done: dict[int, Results]

@@ -114,7 +114,7 @@ class RemoteRows(LazyRows):
             results.append(self.client.submit(_called, function, block, *others, pure=False))
         return results, held
 
-    def together(self, pieces: Sequence[Any]) -> Sequence[LazyRows]:
+    def joined_pieces(self, pieces: Sequence[Any]) -> Sequence[LazyRows]:
         """Return all of them as one, if all are on the same cluster."""
         if not all(isinstance(piece, RemoteRows) and piece.client is self.client for piece in pieces):
             return pieces
