@@ -39,6 +39,7 @@ from simlabel.server._views import job
 if sys.platform != "win32":
     import resource
 
+_IDLE_SECONDS = 30  # of a connection between two requests
 _HEAD_SECONDS = 10.0  # for a request head, from its first byte, or from the start of the connection
 _WRITE_SECONDS = 20.0  # for which a client may leave a response unread
 _MAX, _MAX_EACH = 1000, 100  # connections at once, in total and of one address
@@ -295,7 +296,7 @@ def serve(
             log_level="error",
             access_log=False,
             backlog=_BACKLOG,
-            timeout_keep_alive=30,
+            timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=5,
             server_header=False,
             h11_max_incomplete_event_size=_MAX_HEAD,
