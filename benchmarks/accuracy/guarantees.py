@@ -17,6 +17,7 @@ from _shared.data import Missing, dense, shared
 from _shared.folds import stored
 from _shared.report import Part
 from _shared.timing import Scale
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from simlabel import SMLClassifier
@@ -88,7 +89,7 @@ class OneBatch(CalibrationData):
 def one_split(X: Any, Y: Any, model: Any, seed: int) -> dict[str, Any]:
     """Return for each guarantee and level the measured value and sizes, and the frequency of each label."""
     known, new = np.split(np.random.default_rng(seed).permutation(len(X)), [2 * len(X) // 3])
-    model.fit(X[known], Y[known])
+    model = clone(model).fit(X[known], Y[known])  # the argument identifies the stored result
     truths = [set(np.flatnonzero(row).tolist()) for row in Y[new]]
     calibration_data, found = OneBatch(model._model), {}
     for kind, make in KINDS.items():
