@@ -215,7 +215,7 @@ def test_the_caption_of_the_calibration_plot_names_the_worst_bin(comparison):
     folds = [replace(found.results["made", "knn"][0], calibration=bins)]
     one = replace(found, results={("made", "knn"): folds})
     page = comparison_report(one, data[:1], KFolds(3))
-    (caption,) = picture_captions(page, "Numbers of labels and probabilities")
+    (caption,) = picture_captions(page, "Label set sizes and calibration")
     assert (
         "KNeighbors 0.100 (predicted 0.25, observed 0.15, 60 pairs; expected calibration error: 0.002)"
         in caption
@@ -223,7 +223,7 @@ def test_the_caption_of_the_calibration_plot_names_the_worst_bin(comparison):
     assert pytest.approx(0.002, abs=5e-4) == (10_000 * 0.001 + 60 * 0.1) / 10_060
     few = [replace(folds[0], calibration=((3.5, 0.0, 10), *[(0.0, 0.0, 0)] * 9))]
     page = comparison_report(replace(one, results={("made", "knn"): few}), data[:1], KFolds(3))
-    assert not picture_captions(page, "Numbers of labels and probabilities")
+    assert not picture_captions(page, "Label set sizes and calibration")
 
 
 def test_the_tables_of_labels_are_those_of_the_folds(comparison, page):
@@ -255,7 +255,7 @@ def test_the_tables_of_labels_are_those_of_the_folds(comparison, page):
 
 def test_the_table_of_sizes_counts_each_row_once(comparison, page):
     _, data = comparison
-    shown = table_of(page, "second: Numbers of labels and probabilities", "true number")
+    shown = table_of(page, "second: Label set sizes and calibration", "true number")
     true = np.asarray(data[1].Y.sum(axis=1)).ravel()
     for size, cells in shown.items():
         assert sum(int(cell) for cell in cells if cell != "·") == (true == int(size)).sum()
@@ -271,7 +271,7 @@ def test_large_tables_are_cut_merged_and_folded():
     assert (len(labels.rows), labels.folded) == (40, True)
     assert (len(together.rows), len(together.headings), together.upright) == (20, 21, True)
     assert "(the 20 most frequent)" in together.caption
-    sizes = blocks_of(page, "Numbers of labels and probabilities")[0]
+    sizes = blocks_of(page, "Label set sizes and calibration")[0]
     assert (len(sizes.rows), len(sizes.headings)) == (15, 16)
     assert sizes.headings[-1].endswith("+")
     counts = [int(cell.text.replace("·", "0")) for row in sizes.rows for cell in row[1:]]

@@ -119,3 +119,9 @@ def test_text_in_columns_is_refused_in_words(form):
     words = rf"text \(first at row 1, column {column!r}: 'a tree'\).*Function\(...\).*without OnColumns"
     with pytest.raises(ValueError, match=words):
         SMLClassifier(OnColumns(Function(letters), [1]) + OnColumns(RBF(), [0])).fit(X, [{"a"}, {"b"}])
+
+
+def test_text_after_a_missing_value_is_refused_in_words():
+    X = np.array([[None, "abc"], [1, 2]], dtype=object)
+    with pytest.raises(ValueError, match=r"text \(first at row 0, column 1: 'abc'\)"):
+        SMLClassifier().fit(X, [{"a"}, {"b"}])

@@ -150,7 +150,9 @@ _CONTAINER = (
 
 
 def available_memory() -> int | None:
-    """Return the bytes that are available without swapping; None if the system does not say.
+    """Return the bytes of memory available without swapping, or None if unknown.
+
+    If the limit of the container is smaller, return that.
 
     Examples
     --------
@@ -162,7 +164,7 @@ def available_memory() -> int | None:
     try:
         lines = _SYSTEM.read_text().splitlines()
         found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
-    except (OSError, ValueError):  # another system
+    except (OSError, ValueError):  # not Linux
         pass
     for path in _CONTAINER:
         try:

@@ -180,7 +180,7 @@ def for_spreadsheet(text: object) -> str:
 
 
 def escaped(text: object) -> str:
-    """Escape a text for HTML.
+    """Escape a text for HTML, including control characters.
 
     Examples
     --------

@@ -82,12 +82,14 @@ def check_matrix(X: Any, name: str, estimator: Any = None) -> Rows:
 
 
 def _first_text(X: Any) -> str:
-    """Describe the position of the first text that is not a number."""
+    """Describe the first cell that cannot be converted to a number."""
     cells = np.asarray(X, dtype=object)
     for row, values in enumerate(cells if cells.ndim == 2 else ()):
         for column, value in enumerate(values):
             try:
                 float(value)
+            except TypeError:  # a missing value is no text
+                continue
             except ValueError:
                 name = list(getattr(X, "columns", range(len(values))))[column]
                 return f" (first at row {row}, column {name!r}: {value!r})"

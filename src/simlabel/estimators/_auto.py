@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 class AutoSMLClassifier(UpdateMixin, InspectionMixin):
     """Choose normalizer, similarity, influence and label rule automatically.
 
-    Every configuration is tuned and compared by leave-one-out on at most 400 of the training rows. The best
-    of each kind of similarity are kept: the best six of these are tuned again on 800 rows if there are
-    many, and the best three of them on all rows (up to 2,500). From 100 rows on, the winner is compared with
-    a copy whose columns are weighted by `simlabel.normalizers.Relevance`, which replaces it if five folds
-    show a gain of more than two standard errors. The winner is then fitted as an `SMLClassifier`. If its
-    influence is learned, from 100 rows on, scores of label sets are log-odds (`Ridge(mixing=True)`), and
-    plain sums are not tried. Sparse columns that all occur in some row count as words of the rows
-    (`Ridge(vocabulary=True)`). Only the training rows are used. All methods are those of `SMLClassifier`;
-    `retune` chooses again.
+    Every configuration is tuned and compared by leave-one-out on at most 400 of the training rows. With more
+    than 1,200 rows, the best six are tuned again on 800 rows. Then the best three are tuned on all rows (up
+    to 2,500). At most two configurations of a kind of similarity enter each of these rounds. From 100 rows
+    on, the winner is compared with a copy whose columns are weighted by `simlabel.normalizers.Relevance`,
+    which replaces it if five folds show a gain of more than two standard errors. The winner is then fitted
+    as an `SMLClassifier`. For 100 or more rows with complete label sets, the default list has no plain sums,
+    and learned scores become log-odds (`Ridge(mixing=True)`). If X is sparse and no column is empty, learned
+    influence treats columns as words of the rows (`Ridge(vocabulary=True)`). Only the training rows are
+    used. All methods are those of `SMLClassifier`; `retune` chooses again.
 
     Parameters
     ----------

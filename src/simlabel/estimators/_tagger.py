@@ -251,7 +251,7 @@ class Tagger(UpdateMixin, InspectionMixin):
         n, most = n_rows(batch.X), min(limits().tuned_rows, rows_for_patterns(_references(batch)))
         if n > most:
             batch = batch.part(sample_rows(batch.order, most, seed))
-        rbf_block = NUMBERS if fits_in_matrix(n) else None  # beyond, only inner products are exact
+        rbf_block = NUMBERS if fits_in_matrix(n) else None  # for more rows, RBF ridge is approximate
         title = f"weighing columns, at most {MAX_CANDIDATES} tries"
         with progress(title, MAX_CANDIDATES, self.verbose) as advance:
             references, blocks = _references(batch), encoder.blocks(batch.X)

@@ -317,7 +317,7 @@ def _most_weaker(alpha: float, n: int) -> int:
 
 
 def precisions(scores: FloatArray, truth: BoolArray, threshold: float) -> FloatArray:
-    """Return the share of correct labels in each set that is not empty, (n_sets,).
+    """Return the precision of each label set that is not empty, (n_sets,).
 
     Examples
     --------

@@ -134,7 +134,7 @@ def _places(space: LabelSpace, labels: Sequence[Hashable]) -> IntArray:
 
 
 def _called(space: LabelSpace, names: Sequence[Hashable]) -> LabelSpace:
-    """Return the space with these names, cast to the type of its present names."""
+    """Return the label space with new names; class names must keep their type (text or number)."""
     if space.kind != "single":
         return replace(space, classes=name_array(names))
     texts = sort_of(space.classes) in ("text", "objects")

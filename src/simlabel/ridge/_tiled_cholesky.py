@@ -58,7 +58,10 @@ class Tiles:
         ]
 
     def put(self, columns: slice, values: Block) -> None:
-        """Write some columns of one tile, for all rows from the first of the tile on."""
+        """Write columns that lie in one column of tiles.
+
+        The first row of `values` is the first row of the diagonal tile.
+        """
         j = columns.start // self.side
         first = self.parts[j].start
         inside = slice(columns.start - first, columns.stop - first)

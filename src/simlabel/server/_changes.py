@@ -206,7 +206,10 @@ def change_label(
 
 
 def merge_labels(by: ChangeContext, number: int, into: Number) -> int:
-    """Merge a label into another one: its tags move there. A tag wins over a rejection."""
+    """Merge a label into another one: move its tags, then delete it.
+
+    If an item has one of the two labels and the other one is rejected, the item keeps the tag.
+    """
     known(by, "label", into)
     if number == into:
         raise ServerError("A label cannot be merged with itself.")

@@ -140,8 +140,8 @@ class TaggingServer:
         limit = _SHOWN + max(len(item["tags"]) for item in items)
         found = self.predictor.suggest([item["content"] for item in items], limit, _FAINT).result().results
         for item, suggested in zip(items, found, strict=True):
-            imputed = {tag["label"] for tag in item["tags"]}
-            item["suggestions"] = [one for one in suggested if one["label"] not in imputed][:_SHOWN]
+            tagged = {tag["label"] for tag in item["tags"]}
+            item["suggestions"] = [one for one in suggested if one["label"] not in tagged][:_SHOWN]
         return items
 
     def item(self, number: int) -> View:

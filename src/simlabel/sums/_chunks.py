@@ -199,7 +199,7 @@ def _ones(power: int) -> npt.NDArray[np.float64]:
 
 
 def merge_chunks(chunks: Sequence[Chunk]) -> Chunk:
-    """Return chunks as one, copied."""
+    """Merge chunks into one; the arrays are copied."""
     ids = [chunk.ids for chunk in chunks]
     follow = all(
         isinstance(a, range) and isinstance(b, range) and a.stop == b.start

@@ -118,8 +118,8 @@ class ProgressCounter:
             warnings.warn(
                 f"The similarity is a Python function called for each of {self.total:,} pairs; "
                 f"at {elapsed / self.done * 1e6:.1f} microseconds a pair this takes about {left:.0f} s more. "
-                f"Written for blocks, Function(fn, blockwise=True) with fn(A, B) -> (len(A), len(B)), "
-                f"it can be a thousand times as fast.",
+                f"A function of blocks can be a thousand times as fast: pass Function(fn, blockwise=True), "
+                f"where fn(A, B) returns an array of shape (len(A), len(B)).",
                 SlowSimilarityWarning,
                 stacklevel=2,
             )
@@ -235,6 +235,7 @@ class PanelSums:
     def _add(
         self, side: Side, part: slice, own_rows: FloatArray, mirrored: FloatArray, diagonal: bool
     ) -> None:
+        """Add the references `part`; with the queries' rows of V (`own_rows`), also update `mirrored`."""
         x = self.prepared.references(self.key, part)
         references = np.ascontiguousarray(x.rows), x.norms
         queries = side.panels, self._in_panels(side.norms, 0)
@@ -300,7 +301,9 @@ def _finished(
 
 
 def rounds(n: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield every pair of range(n) once, in rounds without a number twice; first all with themselves.
+    """Yield rounds of pairs (i, j), i <= j < n: first all (i, i), then every other pair exactly once.
+
+    No number occurs in two pairs of the same round.
 
     Examples
     --------
@@ -308,7 +311,7 @@ def rounds(n: int) -> Iterator[list[tuple[int, int]]]:
     [[(0, 0), (1, 1), (2, 2)], [(1, 2)], [(0, 2)], [(0, 1)]]
     """
     yield [(i, i) for i in range(n)]
-    circle: list[int] = list(range(n + n % 2))  # with an odd number one is paired with nothing
+    circle: list[int] = list(range(n + n % 2))  # for odd n, the number n is a dummy partner
     for _ in range(len(circle) - 1):
         half = len(circle) // 2
         pairs = zip(circle[:half], reversed(circle[half:]), strict=True)

@@ -138,14 +138,17 @@ class ColumnSearch(CoordinateSearch):
         return best
 
     def _search_along(self, best: Weights, name: str, factor: float) -> Weights:
-        """Change one value in either direction as long as that helps; or drop the block."""
+        """Multiply or divide one value by `factor` while the metric improves.
+
+        Unless a larger value was better, also try 0, which drops the block.
+        """
         steps = factor, 1.0 / factor
         self.look_ahead([best | {name: best[name] * step} for step in steps])
         for step in steps:
             moved = best
             while True:
                 there = moved | {name: moved[name] * step}
-                if not self.look(there) - self.look(moved) >= _GAIN:  # also if both are undefined
+                if not self.look(there) - self.look(moved) >= _GAIN:  # -inf - -inf is nan: stop, too
                     break
                 moved = there
             if moved is not best:

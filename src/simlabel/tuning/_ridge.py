@@ -250,7 +250,7 @@ def _placed(name: str, value: float, grid: Grid) -> float:
 
 
 def _neighbor(name: str, value: float, grid: Grid, step: float, up: bool) -> float | None:
-    """Return the next value above or below; None at the end of the grid."""
+    """Return the next larger (`up`) or smaller value; None beyond the ends of the grid."""
     values, scale = grid.values, grid.refine or name == _PENALTY
     if not scale or (step == 1 and value in values):
         at = values.index(value) + (1 if up else -1)

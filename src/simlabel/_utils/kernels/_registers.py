@@ -78,11 +78,10 @@ def _chi_square(lanes: Lanes, total: ir.Value, pairs: _Pairs) -> ir.Value:
 
 
 def _rows_at_once(n_rows: int, term: _Term, at_once: int = 1) -> Any:
-    """Return f(A, i, B, T, j, start, stop, add), which fills `n_rows` rows of T[i:, j:].
+    """Return f(A, i, B, T, j, start, stop, add), which computes T[i : i + n_rows, j : j + panel width].
 
-    The sum is over k from start to stop.
-
-    The term is computed for `at_once` values of k together, and for the rest one by one.
+    Each entry is the sum of `term` over k from start to stop; with `add`, the sum is added to T.
+    Each step computes the terms of `at_once` values of k; the remaining ones are computed one by one.
     """
 
     def emit(context: BaseContext, builder: ir.IRBuilder, signature: Signature, values: Values) -> ir.Value:

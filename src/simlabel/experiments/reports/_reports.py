@@ -134,7 +134,7 @@ def _label_sections(comparison: Comparison, data: Dataset, algorithm: str) -> di
             sections.label_table(comparison, data, algorithm),
             sections.co_occurrence_table(data),
         ],
-        "Numbers of labels and probabilities": [
+        "Label set sizes and calibration": [
             sections.size_table(comparison, data.name, algorithm),
             *sections.calibration_plot(comparison, data.name),
         ],

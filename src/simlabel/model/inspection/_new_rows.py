@@ -35,7 +35,7 @@ def novelty(scorer: Scorer, Q: Rows, typical: FloatArray) -> FloatArray:
 
 
 def uncertainty(probabilities: FloatArray) -> FloatArray:
-    """Return the mean over the labels of the binary entropy, between 0 and 1, (n_rows,).
+    """Return the mean binary entropy of the labels of each row, between 0 and 1, (n_rows,).
 
     Examples
     --------
