@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simlabel import SMLClassifier
+from simlabel.labels import PartialLabels
 from simlabel.ridge import RetuneWarning, Ridge
 from simlabel.similarities import RBF, Function, Laplacian, Linear
 
@@ -154,6 +155,40 @@ def test_the_mixing_is_held(rng):
     np.testing.assert_allclose(slopes, slopes[0], rtol=1e-6)
     assert min(np.diag(M)) / 2 < slopes[0] < 2 * max(np.diag(M))
     assert np.isfinite(mixed.leave_one_out()).all()
+
+
+def test_a_label_that_was_known_nowhere_counts_as_before(rng):
+    """A label with one known value is constant; when that ends, so do the targets of the other rows."""
+    X = np.array([[0.0], [0.1], [5.0], [5.1]])
+    y = [PartialLabels({"a"}, {"b"}), {"a"}, PartialLabels({"a", "b"}), {"b"}]
+    model = SMLClassifier(RBF(1.0), influence=Ridge(0.1), normalizer=None).fit(X, y)
+    model.partial_fit([[2.0]], [{"a", "z"}])
+    fresh = SMLClassifier(RBF(1.0), influence=Ridge(0.1), normalizer=None)
+    fresh.fit(np.vstack([X, [[2.0]]]), [*y, {"a", "z"}])
+    np.testing.assert_allclose(model.label_weights(X), fresh.label_weights(X), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [1.0, 255.0])
+def test_long_rows_with_few_columns(size, rng, change_limits):
+    """The similarities are large beside the penalty, so that a solution in their terms has no digits."""
+    change_limits(exact_bytes=3 * 8 * 30**2)
+    X, y, _ = batch(rng, 60, 3)
+    X = rng.random((60, 20)) * size
+    model = SMLClassifier(Linear(), influence=Ridge(1.0), normalizer=None)
+    model.fit(X[:50], y[:50]).partial_fit(X[50:], y[50:]).forget([3, 55])
+    left = np.delete(np.arange(60), [3, 55])
+    fresh = SMLClassifier(Linear(), influence=Ridge(1.0), normalizer=None).fit(X[left], [y[i] for i in left])
+    np.testing.assert_allclose(model.label_weights(X), fresh.label_weights(X), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("inducing", [None, 8])
+def test_a_change_of_no_row(inducing, rng):
+    X, y, _ = batch(rng, 20, 3)
+    influence = Ridge(0.1, inducing=inducing)
+    model = SMLClassifier(RBF(2.0), influence=influence, normalizer=None, random_state=0).fit(X, y)
+    before = model.label_weights(X)
+    model.correct([], []).forget([])
+    np.testing.assert_allclose(model.label_weights(X), before, rtol=1e-9, atol=1e-9)
 
 
 def test_a_change_compares_changed_rows_only(rng):

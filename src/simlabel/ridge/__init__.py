@@ -18,11 +18,12 @@ from simlabel.ridge._influence import (
     Stages,
     Uniform,
     exclude_self,
+    ridge_targets,
 )
 from simlabel.ridge._leave_one_out import RidgeSolution, closed_form_loo_scores, is_vocabulary
 from simlabel.ridge._linear import LinearRidge, fits_in_matrix, linear_form
 from simlabel.ridge._log_odds import Mixing, learn_mixing, logistic, logistic_lines
-from simlabel.ridge._ridge import PENALTIES, RetuneWarning, Ridge, ridge_targets, similarity_matrix
+from simlabel.ridge._ridge import PENALTIES, RetuneWarning, Ridge, similarity_matrix
 from simlabel.ridge._unknown_labels import (
     KnownSums,
     knowledge,

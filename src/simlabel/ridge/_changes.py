@@ -6,9 +6,10 @@ added, or, for a row that was removed, a unit vector, which forces its influence
 one solution of the former system per changed row, whatever the number of labels. The solution for a vector of
 ones is kept too, so that the mean may move.
 
-With inducing references the same holds for the coefficients of their features, whose matrix is
-H = phi' W phi + lambda: a row is bordered by its features, with -1 / w in the corner where it was added and
-1 / w where it was removed; an inducing reference that was removed gets influence 0.
+Where scores are a linear function of features (columns of an inner product, or similarities to inducing
+references), the same holds for its coefficients, whose matrix is H = phi' W phi + lambda: a row is bordered
+by its features, with -1 / w in the corner where it was added and 1 / w where it was removed; an inducing
+reference that was removed gets influence 0.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ import numpy as np
 import scipy.linalg
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import blocks, dense_rows
-from simlabel._utils.validation import FloatArray, IntArray, Rows
+from simlabel._utils.rows import blocks
+from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.ridge._closed_form import cholesky_factor
 from simlabel.ridge._conjugate_gradients import SketchedSystem
 from simlabel.ridge._linear import LinearRidge
-from simlabel.ridge._nystroem import NystroemFeatures
+from simlabel.ridge._nystroem import FeatureFactor, FeatureMap, NystroemFeatures
 
 Solve = Callable[[FloatArray], FloatArray]
 
-_CHANGE_TOLERANCE = 1e-9  # relative residual of the solution for a changed row
+_CHANGE_TOLERANCE = 1e-8  # relative residual of the solution for a changed row
+_MAX_RESIDUAL = 1e-6  # of the targets of added rows; beyond, a new solution is due
 
 
 def kernel_solver(S: FloatArray, ridge: FloatArray) -> Solve:
@@ -39,34 +41,32 @@ def kernel_solver(S: FloatArray, ridge: FloatArray) -> Solve:
     return lambda B: np.asarray(scipy.linalg.cho_solve((factor, True), B, check_finite=False))
 
 
-def feature_solver(Z: Rows, weights: FloatArray, penalty: float) -> Solve:
-    """Return how to solve with Z Z' + penalty / weights, by the factor of the matrix of the columns of Z."""
-    H = np.zeros((Z.shape[1], Z.shape[1]))
-    for part in blocks(Z.shape[0], limits().block_rows):
-        phi = dense_rows(Z[part])
-        H += (phi.T * weights[part]) @ phi
-    H[np.diag_indices_from(H)] += penalty
-    factor, w = scipy.linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False), weights[:, None]
+class IterativeSolver:
+    """Solve by preconditioned conjugate gradients."""
 
-    def solve(B: FloatArray) -> FloatArray:
-        c = scipy.linalg.cho_solve(factor, Z.T @ (w * B), check_finite=False)
-        return np.asarray((w / penalty) * (B - Z @ c))
+    def __init__(self, problem: LinearRidge) -> None:
+        (products, self.unit), (weights, penalty) = problem.operator, problem.in_units()
+        sketch = products.sketched(np.random.default_rng(problem.seed))
+        self.system = SketchedSystem(products, sketch, weights, penalty)
 
-    return solve
+    def __call__(self, B: FloatArray) -> FloatArray:
+        """Solve for columns B, (n, k); raise LinAlgError if that does not converge."""
+        x, residual = self.system.solve(self.system.scale * B, _CHANGE_TOLERANCE)
+        if residual > _MAX_RESIDUAL:
+            raise np.linalg.LinAlgError(f"The relative residual is {residual:.1e}.")
+        return np.asarray(self.system.scale * x / self.unit**2)
 
-
-def iterative_solver(problem: LinearRidge) -> Solve:
-    """Return how to solve by preconditioned conjugate gradients."""
-    (products, unit), (weights, penalty) = problem.operator, problem.in_units()
-    system = SketchedSystem(
-        products, products.sketched(np.random.default_rng(problem.seed)), weights, penalty
-    )
-
-    def solve(B: FloatArray) -> FloatArray:
-        x, _ = system.solve(system.scale * B, _CHANGE_TOLERANCE)
-        return np.asarray(system.scale * x / unit**2)
-
-    return solve
+    def corrected(self, V: FloatArray, targets: FloatArray) -> FloatArray:
+        """Return the solution for targets, (n, width), given one that is close."""
+        scale = self.system.scale
+        rest = np.empty_like(V)
+        for part in blocks(V.shape[1], max(1, limits().block_entries // len(V))):
+            x = V[:, part] * (self.unit**2 / scale)
+            rest[:, part] = targets[:, part] - self.system.times(x, np.arange(x.shape[1])) / scale
+        far = np.abs(rest).max(axis=0) > _CHANGE_TOLERANCE * np.maximum(np.abs(targets).max(axis=0), 1e-300)
+        V = V.copy()
+        V[:, far] += self(rest[:, far])
+        return V
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class BorderedSystem:
     >>> G, corner = np.array([[1.0], [0.0]]), np.array([[3.0]])
     >>> more, P, step = system.extended(G, corner)
     >>> K = np.array([[2.0, 0.0, 1.0], [0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
-    >>> np.allclose(more.solve(np.eye(3)), np.linalg.inv(K))
+    >>> np.allclose(more.completed(np.eye(3)[:2] / 2.0, np.eye(3)), np.linalg.inv(K))
     True
     """
 
@@ -105,15 +105,17 @@ class BorderedSystem:
         return cls(solve_base, np.empty((n, 0)), np.empty((n, 0)), np.empty((0, 0)))
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of variables of M, and of borders."""
-        return self.U.shape[0], self.U.shape[1]
+    def n_borders(self) -> int:
+        """Number of borders."""
+        return int(self.U.shape[1])
 
-    def solve(self, G: FloatArray) -> FloatArray:
-        """Solve for columns G, (n + n_borders, k)."""
-        return self._completed(self.solve_base(G[: len(self.U)]), G)
+    @property
+    def n_variables(self) -> int:
+        """Number of variables of M and of the borders."""
+        return int(sum(self.U.shape))
 
-    def _completed(self, H: FloatArray, G: FloatArray) -> FloatArray:
+    def completed(self, H: FloatArray, G: FloatArray) -> FloatArray:
+        """Return the solution for columns G, (n + n_borders, k), given M^-1 of their first n rows."""
         y = np.linalg.solve(self.D, G[len(self.U) :] - self.U.T @ H)
         return np.vstack([H - self.Z @ y, y])
 
@@ -121,7 +123,7 @@ class BorderedSystem:
         """Return the system with further borders, the solution P for them, and corner - G' P."""
         n = len(self.U)
         H = self.solve_base(G[:n])
-        P, across = self._completed(H, G), G[n:] - self.U.T @ H
+        P, across = self.completed(H, G), G[n:] - self.U.T @ H
         D = np.block([[self.D, across], [across.T, corner - G[:n].T @ H]])
         more = replace(self, U=np.hstack([self.U, G[:n]]), Z=np.hstack([self.Z, H]), D=D)
         return more, P, corner - G.T @ P
@@ -177,7 +179,7 @@ class SystemOfRows:
         """
         removed, n_new = np.setdiff1d(np.arange(len(V)), kept), len(S)
         r = len(removed)
-        G, corner = np.zeros((sum(self.bordered.shape), r + n_new)), np.zeros((r + n_new, r + n_new))
+        G, corner = np.zeros((self.bordered.n_variables, r + n_new)), np.zeros((r + n_new, r + n_new))
         G[self.at[removed], np.arange(r)] = 1.0
         G[self.at[kept], r:] = S[:, : len(kept)].T
         corner[r:, r:] = S[:, len(kept) :] + np.diag(ridge)
@@ -186,51 +188,63 @@ class SystemOfRows:
         wanted = np.vstack([np.zeros((r, values.shape[1])), np.column_stack([rest, np.ones(n_new)])])
         Y = np.linalg.solve(step, wanted - G[self.at].T @ values)
         values = np.vstack([values[kept] - P[self.at[kept]] @ Y, Y[r:]])
-        at = np.append(self.at[kept], sum(self.bordered.shape) + r + np.arange(n_new))
+        at = np.append(self.at[kept], self.bordered.n_variables + r + np.arange(n_new))
         V, ones = values[:, :-1] - np.outer(values[:, -1], shift), values[:, -1]
+        far = np.abs(S @ V + ridge[:, None] * V[len(kept) :] - (rest - shift))
+        if not (far <= _MAX_RESIDUAL * (1.0 + np.abs(rest))).all():
+            raise np.linalg.LinAlgError("The system is too close to singular.")
         return replace(self, bordered=bordered, at=at, ones=ones), V
 
 
 @dataclass(frozen=True)
-class SystemOfCenters:
-    """The system of the features of inducing references.
+class SystemOfFeatures:
+    """The system of the coefficients of features.
 
     Attributes
     ----------
     bordered : BorderedSystem
-    features : NystroemFeatures
-        Of all inducing references of the system, also of those that were removed.
-    at : array of int, (n_used,)
-        Positions of the remaining inducing references among all of them.
+    features : callable
+        Returns the features of rows, (n_rows, n_features).
+    coefficients : array, (n_features, width)
     ones : array, (n_features,)
         The coefficients for ones.
+    at : array of int, (n_used,)
+        Positions of the inducing references that remain among all of the system.
     """
 
     bordered: BorderedSystem
-    features: NystroemFeatures
-    at: IntArray
+    features: FeatureMap
+    coefficients: FloatArray
     ones: FloatArray
+    at: IntArray
 
     @classmethod
-    def of(cls, solve: Solve, features: NystroemFeatures, ones: FloatArray) -> Self:
-        """Return the system of all features, given how to solve it and the solution for ones."""
-        return cls(BorderedSystem.of(solve, len(ones)), features, np.arange(len(ones)), ones)
+    def of(cls, features: FeatureMap, found: FeatureFactor, mean: FloatArray) -> Self:
+        """Return the system of all features, given its factor and solutions."""
+        coefficients, n = found.for_targets - np.outer(found.for_one, mean), len(found.for_one)
+        return cls(BorderedSystem.of(found.solve, n), features, coefficients, found.for_one, np.arange(n))
+
+    @property
+    def influence(self) -> FloatArray:
+        """The influence of the inducing references that remain, (n_used, width)."""
+        assert isinstance(self.features, NystroemFeatures)
+        return self.features.to_influence(self.coefficients)[self.at]
 
     def changed(
         self,
-        V: FloatArray,
+        coefficients: FloatArray,
         gone: IntArray,
         phi: FloatArray,
         corner: FloatArray,
         rest: FloatArray,
         shift: FloatArray,
-    ) -> tuple[Self, FloatArray]:
-        """Return the system and the influence of the remaining inducing references after a change.
+    ) -> Self:
+        """Return the system after a change.
 
         Parameters
         ----------
-        V : array, (n_used, width)
-            The influence before.
+        coefficients : array, (n_features, width)
+            Those before, with the columns of the labels now.
         gone : array of int
             Positions of inducing references that were removed, among the used ones.
         phi : array, (n_features, n_changed)
@@ -242,21 +256,20 @@ class SystemOfCenters:
         shift : array, (width,)
             Change of the mean.
         """
-        T = self.features.factor
-        full = np.zeros((len(T), V.shape[1]))
-        full[self.at] = V
-        values = np.column_stack([T.T @ full, self.ones])
-        units = np.zeros((len(T), len(gone)))
-        units[self.at[gone], np.arange(len(gone))] = 1.0
-        units = scipy.linalg.solve_triangular(T, units, lower=True, check_finite=False)
-        G = np.zeros((sum(self.bordered.shape), len(gone) + len(corner)))
-        G[: len(T)] = np.hstack([units, phi])
+        m, units = len(self.ones), np.zeros((len(self.ones), len(gone)))
+        if len(gone):
+            assert isinstance(self.features, NystroemFeatures)
+            units[self.at[gone], np.arange(len(gone))] = 1.0
+            units = scipy.linalg.solve_triangular(self.features.factor, units, lower=True, check_finite=False)
+        values = np.column_stack([coefficients, self.ones])
+        G = np.zeros((self.bordered.n_variables, len(gone) + len(corner)))
+        G[:m] = np.hstack([units, phi])
         corners = np.diag(np.append(np.zeros(len(gone)), corner))
         bordered, P, step = self.bordered.extended(G, corners)
-        wanted = np.vstack(
-            [np.zeros((len(gone), values.shape[1])), np.column_stack([rest, np.ones(len(corner))])]
+        wanted = np.zeros((len(corners), values.shape[1]))
+        wanted[len(gone) :] = np.column_stack([rest, np.ones(len(rest))])
+        values -= P[:m] @ np.linalg.solve(step, wanted - G[:m].T @ values)
+        coefficients, ones = values[:, :-1] - np.outer(values[:, -1], shift), values[:, -1]
+        return replace(
+            self, bordered=bordered, coefficients=coefficients, ones=ones, at=np.delete(self.at, gone)
         )
-        values -= P[: len(T)] @ np.linalg.solve(step, wanted - G[: len(T)].T @ values)
-        at, ones = np.delete(self.at, gone), values[:, -1]
-        V = self.features.to_influence(values[:, :-1] - np.outer(ones, shift))[at]
-        return replace(self, bordered=bordered, at=at, ones=ones), V

@@ -6,6 +6,7 @@ reference j.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -84,6 +85,12 @@ class Stages:
         )
 
 
+def ridge_targets(references: References) -> Rows:
+    """Return [Y | one-hot of the set size], unweighted, sparse, (n_references, n_labels + n_sizes)."""
+    ones = References(references.X, references.Y, np.ones(references.n_rows), unknown=references.knowledge)
+    return ones.influence[:, : references.n_labels + len(references.sizes)]
+
+
 @dataclass(frozen=True)
 class Problem:
     """Stages, and the labeled rows that they are applied to."""
@@ -105,6 +112,17 @@ class Problem:
         factors = np.ones(targets.shape[1])
         factors[: self.references.n_labels] = 1.0 / self.stages.label_frequency
         return sp.csr_array(sp.csr_array(targets[:]).multiply(factors[None, :]))
+
+    @cached_property
+    def targets(self) -> Rows:
+        """The targets of learned influence: labels and one-hot set sizes, (n_references, width)."""
+        return self.correct_for_missing(ridge_targets(self.references))
+
+    @cached_property
+    def target_mean(self) -> FloatArray:
+        """The weighted mean of the targets, (width,)."""
+        weights = self.references.weights
+        return np.asarray(weights @ self.targets).ravel() / weights.sum()
 
     @property
     def multiplicity(self) -> FloatArray:
@@ -139,6 +157,20 @@ class Change:
     former: Problem
     kept: RemainingRows
     places: IntArray
+
+    def mover(self, now: References) -> Callable[[FloatArray], FloatArray]:
+        """Return a function that moves columns to where their label or set size is now; new ones are 0."""
+        former = self.former.references
+        _, sizes, to_sizes = np.intersect1d(former.sizes, now.sizes, return_indices=True)
+        at = np.append(np.arange(former.n_labels), former.n_labels + sizes)
+        to = np.append(self.places, now.n_labels + to_sizes)
+
+        def move(A: FloatArray) -> FloatArray:
+            moved = np.zeros((len(A), now.n_labels + len(now.sizes)))
+            moved[:, to] = A[:, at]
+            return moved
+
+        return move
 
 
 @dataclass(frozen=True)

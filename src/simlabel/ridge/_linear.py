@@ -40,7 +40,7 @@ from simlabel.ridge._conjugate_gradients import (
     Stopped,
 )
 from simlabel.ridge._leave_one_out import OwnColumnCorrection, RidgeSolution, sums_without_groups
-from simlabel.ridge._nystroem import feature_solution
+from simlabel.ridge._nystroem import FeatureMap, feature_solution
 from simlabel.ridge._tiled_cholesky import (
     FactoredSystem,
     NotPositiveDefinite,
@@ -89,7 +89,7 @@ class LinearForm:
 def linear_form(similarity: Similarity, X: Rows) -> LinearForm | None:
     """Return the inner product for which many rows can be solved for exactly; None if there is none."""
     leaves = similarity.leaves()
-    if len(leaves) != 1 or not hasattr(X, "shape") or leaves[0].similarity.form == "precomputed":
+    if len(leaves) != 1 or not hasattr(X[:1], "shape") or leaves[0].similarity.form == "precomputed":
         return None
     leaf, n_features = leaves[0], leaves[0].view(X[:1]).shape[1]
     width = leaf.similarity.expanded_width(n_features)
@@ -151,7 +151,7 @@ class LinearRidge:
 
     def _by_columns(self, targets: Rows, weights: FloatArray) -> RidgeSolution:
         found = feature_solution(self.form, self.X, targets, weights, self.penalty, self.groups)
-        influence = _Influence(self.form, found.V, found.mean, self.penalty)
+        influence = PrimalInfluence(self.form, found.V, found.mean, self.penalty)
         V = np.concatenate(by_parts(self.X, influence, targets, weights))
         return RidgeSolution(V, found.mean, found.loo_scores)
 
@@ -299,10 +299,10 @@ class MatrixRidge(LinearRidge):
 
 
 @dataclass(frozen=True)
-class _Influence:
+class PrimalInfluence:
     """Task: compute the influence of some rows, from the residuals of the primal solution."""
 
-    form: LinearForm
+    features: FeatureMap
     coefficients: FloatArray
     mean: FloatArray
     penalty: float
@@ -310,6 +310,6 @@ class _Influence:
     def __call__(self, X: Rows, targets: Rows, weights: FloatArray) -> FloatArray:
         V = np.empty(targets.shape)
         for part in blocks(n_rows(X), limits().block_rows):
-            rest = targets[part].toarray() - self.mean - self.form(X[part]) @ self.coefficients
+            rest = targets[part].toarray() - self.mean - self.features(X[part]) @ self.coefficients
             V[part] = rest * (weights[part, None] / self.penalty)
         return V

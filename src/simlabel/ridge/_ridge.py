@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -11,21 +11,22 @@ import scipy.sparse as sp
 
 from simlabel._utils.advice import SimlabelWarning, warn_user
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import dense_rows, is_lazy, n_rows, sample_rows, take_rows
+from simlabel._utils.rows import by_parts, dense_rows, is_lazy, n_rows, row_width, sample_rows, take_rows
 from simlabel._utils.validation import BoolArray, FloatArray, IntArray, Rows, check_flag, check_number
-from simlabel.ridge._changes import (
-    SystemOfCenters,
-    SystemOfRows,
-    feature_solver,
-    iterative_solver,
-    kernel_solver,
-)
+from simlabel.ridge._changes import IterativeSolver, SystemOfFeatures, SystemOfRows, kernel_solver
 from simlabel.ridge._closed_form import loo_scores_without_each, positive_definite_inverse, ridge_solution
 from simlabel.ridge._influence import Change, Influence, Problem, Solved
 from simlabel.ridge._leave_one_out import RidgeSolution, scores_without_own_columns
-from simlabel.ridge._linear import LinearForm, LinearRidge, MatrixRidge, fits_in_matrix, linear_form
+from simlabel.ridge._linear import (
+    LinearForm,
+    LinearRidge,
+    MatrixRidge,
+    PrimalInfluence,
+    fits_in_matrix,
+    linear_form,
+)
 from simlabel.ridge._log_odds import Mixing, learn_mixing
-from simlabel.ridge._nystroem import NystroemFeatures, feature_factor, feature_solution
+from simlabel.ridge._nystroem import FeatureMap, NystroemFeatures, feature_factor, feature_solution
 from simlabel.ridge._unknown_labels import (
     by_patterns,
     check_work,
@@ -43,12 +44,6 @@ PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 class RetuneWarning(SimlabelWarning):
     """The parameters of a model were chosen for fewer rows than it has now."""
-
-
-def ridge_targets(references: References) -> Rows:
-    """Return [Y | one-hot of the set size], unweighted, sparse, (n_references, n_labels + n_sizes)."""
-    ones = References(references.X, references.Y, np.ones(references.n_rows), unknown=references.knowledge)
-    return ones.influence[:, : references.n_labels + len(references.sizes)]
 
 
 def similarity_matrix(problem: Problem) -> FloatArray:
@@ -119,10 +114,12 @@ class Ridge(Influence):
     there are many labels (n^2 is at most 3 million times their number) and up to 32,768 references;
     leave-one-out scores are again in closed form. Otherwise it is found by iteration, and leave-one-out
     scores are those of five folds. The relative residual of both is at most 1e-7 (`Solved.residual`).
+
     `partial_fit`, `forget` and `correct` do not compute a new solution: they need one solution of the linear
     system per changed row, whatever the number of labels. The first change after `fit` or `load` prepares the
     system (a factor of the similarities, of the Gram matrix of the columns or of the features of the inducing
-    references, or a preconditioner), and every 256 changed rows it is prepared again. The mixing and the
+    references, or a preconditioner), and after 256 changed rows it is prepared again; a batch of more than
+    that is solved for anew. The mixing and the
     inducing references that remain are held until `retune`; a new label gets the mean coefficient of the own
     scores, and the log-odds of its frequency. With unknown labels a change computes a new solution. If
     ``"auto"`` would now use inducing references, so does it, and a `RetuneWarning` says that `retune` is due.
@@ -202,7 +199,7 @@ class Ridge(Influence):
             return _solved(solution, used)
         mixing, loo_scores = learn_mixing(
             solution,
-            _targets(problem),
+            problem.targets,
             references.n_labels,
             references.weights,
             references.groups,
@@ -252,35 +249,78 @@ class Ridge(Influence):
 
     def _changed(self, before: Solved, change: Change, problem: Problem) -> Solved | None:
         """Return the solution from that of the former references; None if a new one is due."""
+        former, now = change.former.references, problem.references
+        n_changed, form = former.n_rows + now.n_rows - 2 * len(change.kept), self._form(problem)
+        # unknown cells of a label count as known while it is constant, which may end
+        known = former.knowledge is None and now.knowledge is None
+        if not known or is_lazy(now.X) or n_changed > min(limits().changed_rows, now.n_rows):
+            return None
+        if before.used is None and form != self._form(change.former):
+            return None
+        if form != "kernel" and row_width(former.X) != row_width(now.X):
+            return None  # the features have other columns
+        if before.used is not None and not np.isin(before.used, change.kept).any():
+            return None
+        system = before.system
+        if system is not None and system.bordered.n_borders + n_changed > limits().changed_rows:
+            system = None
+        try:
+            if before.used is None and form != "features":
+                return self._changed_rows(before, system, change, problem)
+            return self._changed_features(before, system, change, problem)
+        except np.linalg.LinAlgError:  # too close to singular
+            return None
+
+    def _changed_rows(
+        self, before: Solved, system: SystemOfRows | None, change: Change, problem: Problem
+    ) -> Solved:
+        """Return the solution after a change, by a system with a variable for each reference."""
+        former, now, penalty = change.former.references, problem.references, float(self.penalty)
+        kept, new, V = np.asarray(change.kept), slice(len(change.kept), now.n_rows), before.V
+        if system is None:
+            form, targets = self._linear_form(change.former), change.former.targets.toarray()
+            targets -= change.former.target_mean
+            if form is None:
+                solve = kernel_solver(similarity_matrix(change.former), penalty / former.weights)
+                V = solve(targets)
+            else:
+                solver = IterativeSolver(LinearRidge(form, former.X, *self._posed(change.former, None)))
+                solve, V = solver, solver.corrected(V, targets)
+            system = SystemOfRows.of(solve, former.n_rows)
+        move, mean = change.mover(now), problem.target_mean
+        before_mean = move(change.former.target_mean[None, :])[0]
+        S, ridge = self._similarities(problem, new), penalty / now.weights[new]
+        rest = problem.targets[new].toarray() - before_mean
+        system, V = system.changed(move(V), kept, S, ridge, rest, mean - before_mean)
+        return Solved(V, mean, residual=before.residual, system=system)
+
+    def _changed_features(
+        self, before: Solved, system: SystemOfFeatures | None, change: Change, problem: Problem
+    ) -> Solved:
+        """Return the solution after a change, by a system with a variable for each feature."""
         former, now, kept = change.former.references, problem.references, np.asarray(change.kept)
-        n_changed = former.n_rows + now.n_rows - 2 * len(kept)
-        most = min(limits().changed_rows, now.n_rows)
-        if not (former.is_complete and now.is_complete) or n_changed > most or is_lazy(now.X):
-            return None
-        if before.used is None and self._form(change.former) != self._form(problem):
-            return None  # another system is due
-        if before.used is not None and not np.isin(before.used, kept).any():
-            return None
-        system, V = before.system, before.V
-        if system is None or system.bordered.shape[1] + n_changed > limits().changed_rows:
-            system, V = self._system(before, change.former)
-        move = _moved_columns(change, now)
-        mean, V = move(_mean(change.former)[None, :])[0], move(V)
-        shift, new = _mean(problem) - mean, slice(len(kept), now.n_rows)
-        rest = _targets(problem)[new].toarray() - mean
-        if isinstance(system, SystemOfRows):
-            ridge = float(self.penalty) / now.weights[new]
-            system, V = system.changed(V, kept, self._similarities(problem, new), ridge, rest, shift)
-            return Solved(V, _mean(problem), residual=before.residual, system=system)
-        gone = np.setdiff1d(np.arange(former.n_rows), kept)
-        phi = [system.features(X) for X in (take_rows(former.X, gone), now.X[new]) if n_rows(X)]
+        targets, penalty, mean = change.former.targets, float(self.penalty), problem.target_mean
+        form = None if before.used is not None else self._linear_form(change.former)
+        if system is None:
+            features: FeatureMap = form or self._features(change.former, before.used)
+            found = feature_factor(features, former.X, targets, former.weights, penalty)
+            system = SystemOfFeatures.of(features, found, change.former.target_mean)
+        move, gone = change.mover(now), np.setdiff1d(np.arange(former.n_rows), kept)
+        new, before_mean = slice(len(kept), now.n_rows), move(change.former.target_mean[None, :])[0]
+        rows = [X for X in (take_rows(former.X, gone), now.X[new]) if n_rows(X)]
+        phi = np.vstack([np.empty((0, len(system.ones))), *(system.features(X) for X in rows)]).T
         corner = np.append(1.0 / former.weights[gone], -1.0 / now.weights[new])
-        rest = np.vstack([move(_targets(change.former)[gone].toarray()) - mean, rest])
-        assert before.used is not None
-        stays = np.isin(before.used, kept)
-        system, V = system.changed(V, np.flatnonzero(~stays), np.vstack(phi).T, corner, rest, shift)
-        used = np.searchsorted(kept, before.used[stays])
-        return Solved(V, _mean(problem), used, system=system)
+        rest = np.vstack([move(targets[gone].toarray()), problem.targets[new].toarray()]) - before_mean
+        used = before.used
+        left = np.empty(0, dtype=np.int64) if used is None else np.flatnonzero(~np.isin(used, kept))
+        shift = mean - before_mean
+        system = system.changed(move(system.coefficients), left, phi, corner, rest, shift)
+        if used is None:
+            influence = PrimalInfluence(system.features, system.coefficients, mean, penalty)
+            V = np.concatenate(by_parts(now.X, influence, problem.targets, now.weights))
+            return Solved(V, mean, system=system)
+        used = np.searchsorted(kept, np.delete(used, left))
+        return Solved(system.influence, mean, used, system=system)
 
     def _form(self, problem: Problem) -> str:
         """Return which system is solved for all references."""
@@ -299,25 +339,6 @@ class Ridge(Influence):
         rows = _DoubleRows(problem)
         return rows.similarities(rows.X[new])
 
-    def _system(self, solved: Solved, problem: Problem) -> tuple[SystemOfRows | SystemOfCenters, FloatArray]:
-        """Return the system of the references, and their influence."""
-        references, penalty = problem.references, float(self.penalty)
-        weights, targets, mean = references.weights, _targets(problem), _mean(problem)
-        if solved.used is not None:
-            features = self._features(problem, solved.used)
-            found = feature_factor(features, references.X, targets, weights, penalty)
-            system = SystemOfCenters.of(found.solve, features, found.for_one)
-            return system, features.to_influence(found.for_targets - np.outer(found.for_one, mean))
-        form = self._linear_form(problem)
-        if form is None:
-            solve = kernel_solver(similarity_matrix(problem), penalty / weights)
-        elif fits_in_matrix(form.width):
-            solve = feature_solver(form.rows(references.X[:]), weights, penalty)
-        else:
-            posed = LinearRidge(form, references.X, *self._posed(problem, None))
-            return SystemOfRows.of(iterative_solver(posed), len(weights)), solved.V
-        return SystemOfRows.of(solve, len(weights)), solve(targets.toarray() - mean)
-
     def without_each(self, problem: Problem) -> Iterator[FloatArray]:
         """Yield, for each reference, leave-one-out scores of the others if it did not exist.
 
@@ -335,7 +356,7 @@ class Ridge(Influence):
                 f"Ridge(inducing=None, mixing=False, vocabulary=False)."
             )
         A = positive_definite_inverse(similarity_matrix(problem), penalty / references.weights)
-        return loo_scores_without_each(A, _targets(problem).toarray(), references.weights, penalty)
+        return loo_scores_without_each(A, problem.targets.toarray(), references.weights, penalty)
 
     def _check_known(self, references: References) -> None:
         if self.mixing and not references.is_complete:
@@ -351,7 +372,7 @@ class Ridge(Influence):
         form, known = self._linear_form(problem), knowledge(problem.references)
         if form is not None:
             return LinearRidge(form, problem.references.X, *self._posed(problem, known)).solution()
-        references, S, targets = problem.references, similarity_matrix(problem), _targets(problem)
+        references, S, targets = problem.references, similarity_matrix(problem), problem.targets
         if known is not None:
             return self._solve_partly_known(S, problem, known)
         weights, groups, dense = references.weights, references.groups, targets.toarray()
@@ -363,7 +384,7 @@ class Ridge(Influence):
         return replace(solution, loo_scores=scores)
 
     def _solve_partly_known(self, S: FloatArray, problem: Problem, known: BoolArray) -> RidgeSolution:
-        targets, weights, groups = _targets(problem), problem.references.weights, problem.references.groups
+        targets, weights, groups = problem.targets, problem.references.weights, problem.references.groups
         found, penalty = patterns(known), float(self.penalty)
         if work(found) <= limits().pattern_operations:
             return partly_known_solution(S, targets.toarray(), weights, penalty, groups, found)
@@ -373,7 +394,7 @@ class Ridge(Influence):
     def _posed(self, problem: Problem, known: BoolArray | None) -> tuple[Any, ...]:
         """Return the attributes of `LinearRidge` from the targets on."""
         references, stages = problem.references, problem.stages
-        posed = _targets(problem), references.weights, float(self.penalty), stages.n_jobs, stages.seed
+        posed = problem.targets, references.weights, float(self.penalty), stages.n_jobs, stages.seed
         return *posed, references.groups, known, self.vocabulary, references.units
 
     def _linear_form(self, problem: Problem) -> LinearForm | None:
@@ -384,8 +405,9 @@ class Ridge(Influence):
             return None
         return linear_form(problem.stages.similarity, problem.references.X)
 
-    def _features(self, problem: Problem, used: IntArray) -> NystroemFeatures:
+    def _features(self, problem: Problem, used: IntArray | None) -> NystroemFeatures:
         """Return the features of rows by their similarities to some references."""
+        assert used is not None
         stages, rows = problem.stages, take_rows(problem.references.X, used)
         if getattr(rows, "dtype", None) == np.float32:  # the factor of nearly equal rows needs all digits
             rows = rows.astype(np.float64)
@@ -402,7 +424,7 @@ class Ridge(Influence):
 
         known = knowledge(references)
         check_work(known, features.width)
-        return by_patterns(solve, _targets(problem), references.weights, known)
+        return by_patterns(solve, problem.targets, references.weights, known)
 
 
 def _solved(solution: RidgeSolution, used: IntArray | None) -> Solved:
@@ -415,28 +437,3 @@ def _with_mixing(solved: Solved, mixing: Mixing, problem: Problem) -> Solved:
     assert solved.intercept is not None
     intercept = mixing.intercept(solved.intercept, float(problem.references.weights.sum()))
     return replace(solved, mixing=mixing, intercept=intercept)
-
-
-def _targets(problem: Problem) -> Rows:
-    return problem.correct_for_missing(ridge_targets(problem.references))
-
-
-def _mean(problem: Problem) -> FloatArray:
-    """Return the mean of the targets, (width,)."""
-    weights = problem.references.weights
-    return np.asarray(weights @ _targets(problem)).ravel() / weights.sum()
-
-
-def _moved_columns(change: Change, now: References) -> Callable[[FloatArray], FloatArray]:
-    """Return a function that moves columns to where their label or set size is now; new ones are 0."""
-    former = change.former.references
-    _, sizes, to_sizes = np.intersect1d(former.sizes, now.sizes, return_indices=True)
-    at = np.append(np.arange(former.n_labels), former.n_labels + sizes)
-    to = np.append(change.places, now.n_labels + to_sizes)
-
-    def move(A: FloatArray) -> FloatArray:
-        moved = np.zeros((len(A), now.n_labels + len(now.sizes)))
-        moved[:, to] = A[:, at]
-        return moved
-
-    return move

@@ -19,7 +19,7 @@ from simlabel.model._leave_one_out import training_blocks
 from simlabel.model._model import Model
 from simlabel.model._scorer import Scorer
 from simlabel.normalizers import fit_normalizer, resolve_normalizer
-from simlabel.ridge import Influence, Problem, Ridge
+from simlabel.ridge import Problem, Ridge
 from simlabel.rules import LeaveOneOutCalibration, TrainingBlock, logistic_probabilities, merged_blocks
 from simlabel.similarities import Laplacian
 from simlabel.sums import References
@@ -59,7 +59,7 @@ def loo_evidence(model: Model) -> tuple[FloatArray, str]:
     if model.labels.kind == "single":
         views = [_calibrated(LeaveOneOutCalibration(), block, single=True) for block in blocks]
         return np.mean(views, axis=0), f"{how}, leave-one-out, calibrated"
-    views = [_view(each.stages.influence, block) for each, block in zip(scorers, blocks, strict=True)]
+    views = [_view(each, block) for each, block in zip(scorers, blocks, strict=True)]
     given = blocks[0].Y.toarray().astype(np.float64), blocks[0].weights, blocks[0].known
     probabilities = logistic_probabilities(combine_views(views, *given), *given)
     return probabilities, f"{how}, leave-one-out, and labels that go together, calibrated"
@@ -69,12 +69,12 @@ def _calibrated(calibration: LeaveOneOutCalibration, block: TrainingBlock, *, si
     return calibration.fit([block], single=single).probabilities(block.scores)
 
 
-def _view(influence: Influence, block: TrainingBlock) -> FloatArray:
+def _view(scorer: Scorer, block: TrainingBlock) -> FloatArray:
     """Return scores between about 0 and 1: learned ones are, sums of similarities are calibrated."""
-    if not isinstance(influence, Ridge):
+    if not scorer.stages.influence.learned:
         return _calibrated(LeaveOneOutCalibration(enough=1 + len(block.weights)), block, single=False)
     scores = block.scores.ranking.astype(np.float64)
-    return np.asarray(expit(scores)) if influence.gives_log_odds(scores.shape[1]) else scores
+    return scores if scorer.solved.mixing is None else np.asarray(expit(scores))
 
 
 def _can_solve(scorer: Scorer) -> bool:
