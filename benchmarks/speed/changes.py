@@ -65,7 +65,7 @@ def cases(scale: Scale) -> list[Case]:
         Case(
             "texts, conjugate gradients",
             Tagger(),
-            *texts("debtags", ["package", "summary"], "tags", 29_324, scale),
+            *texts("debtags", ["package", "summary"], "tags", 10_000, scale),
         ),
     ]
 
