@@ -200,7 +200,7 @@ def _split(scorer: Scorer) -> HeldOutScores:
     ranks = np.random.default_rng(scorer.stages.seed).permutation(n_units)
     held_out = ranks[references.units] < n_held_out
     rows = np.flatnonzero(held_out)
-    part = replace(scorer, sketch=None).resolved(references.without(rows))
+    part = replace(scorer, sketch=None).solved_again(references.without(rows))
     to_scores = attrgetter("labels") if scorer.stages.influence.learned else label_shares
     if groups is not None:
         chosen = one_of_each(groups, references.order, scorer.stages.seed)

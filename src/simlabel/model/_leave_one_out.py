@@ -189,7 +189,7 @@ def relabeled(model: Model, space: LabelSpace, Y: sp.csr_array, unknown: Unknown
             "with the changed labels."
         )
     space, Y, unknown = space.nested(Y, unknown)
-    scorer = model.scorer.resolved(model.scorer.references.with_labels(Y, unknown))
+    scorer = model.scorer.solved_again(model.scorer.references.with_labels(Y, unknown))
     requested = None if model.calibration is None else clone(model.calibration)
     rule, calibration = fit_rule_and_calibration(
         clone(model.rule), requested, scorer, single=space.kind == "single"

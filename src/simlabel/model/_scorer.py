@@ -279,7 +279,7 @@ class Scorer:
             self.stages.engine.update_cache(self.prepared, self.job, after.prepared, after.job)
         return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
 
-    def resolved(self, references: References) -> Scorer:
+    def solved_again(self, references: References) -> Scorer:
         """Return the scorer for other references or label sets, solved for without the former ones."""
         after = self._with(references, Problem(self.stages, references).solve())
         return after if self.sketch is None else replace(after, sketch=self._rebuilt_sketch(after))

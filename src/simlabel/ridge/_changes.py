@@ -156,7 +156,7 @@ class SystemOfRows:
         V: FloatArray,
         kept: IntArray,
         S: FloatArray,
-        ridge: FloatArray,
+        added_diagonal: FloatArray,
         rest: FloatArray,
         shift: FloatArray,
     ) -> tuple[Self, FloatArray]:
@@ -170,7 +170,7 @@ class SystemOfRows:
             Positions of the references that remain.
         S : array, (n_new, n)
             Similarities of new references to all.
-        ridge : array, (n_new,)
+        added_diagonal : array, (n_new,)
             Penalty over weight of the new references.
         rest : array, (n_new, width)
             Their targets, less the mean before.
@@ -182,15 +182,15 @@ class SystemOfRows:
         G, corner = np.zeros((self.bordered.n_variables, r + n_new)), np.zeros((r + n_new, r + n_new))
         G[self.at[removed], np.arange(r)] = 1.0
         G[self.at[kept], r:] = S[:, : len(kept)].T
-        corner[r:, r:] = S[:, len(kept) :] + np.diag(ridge)
+        corner[r:, r:] = S[:, len(kept) :] + np.diag(added_diagonal)
         bordered, P, step = self.bordered.extended(G, corner)
         values = np.column_stack([V, self.ones])
         wanted = np.vstack([np.zeros((r, values.shape[1])), np.column_stack([rest, np.ones(n_new)])])
-        Y = np.linalg.solve(step, wanted - G[self.at].T @ values)
-        values = np.vstack([values[kept] - P[self.at[kept]] @ Y, Y[r:]])
+        multipliers = np.linalg.solve(step, wanted - G[self.at].T @ values)
+        values = np.vstack([values[kept] - P[self.at[kept]] @ multipliers, multipliers[r:]])
         at = np.append(self.at[kept], self.bordered.n_variables + r + np.arange(n_new))
         V, ones = values[:, :-1] - np.outer(values[:, -1], shift), values[:, -1]
-        far = np.abs(S @ V + ridge[:, None] * V[len(kept) :] - (rest - shift))
+        far = np.abs(S @ V + added_diagonal[:, None] * V[len(kept) :] - (rest - shift))
         if not (far <= _MAX_RESIDUAL * (1.0 + np.abs(rest))).all():
             raise np.linalg.LinAlgError("The system is too close to singular.")
         return replace(self, bordered=bordered, at=at, ones=ones), V

@@ -240,7 +240,7 @@ class Influence(BaseEstimator):
     """Base class."""
 
     name: ClassVar[str]
-    #: whether the similarity and the penalty are chosen by leave-one-out in closed form
+    #: whether V is the solution of a linear system, with leave-one-out scores in closed form
     learned: bool = False
 
     def check(self) -> None:

@@ -254,7 +254,7 @@ def learn_mixing(
     varying = np.flatnonzero((present > 0) & (present < n))
     scores, mixing = solution.loo_scores.copy(), Mixing(n_labels, varying, np.empty(0), np.empty(0), 1.0)
     if len(varying):
-        problem = _Logistics(solution, targets, n_labels, varying, weights, groups)
+        problem = _MixingProblem(solution, targets, n_labels, varying, weights, groups)
         crosswise = n * (len(varying) + 1.0) ** 3 <= _MAX_OPERATIONS
         mixing, scores[:, varying] = problem.solved(crosswise, effective_jobs(n_jobs))
     constant = np.setdiff1d(np.arange(n_labels), varying)
@@ -268,7 +268,7 @@ def _log_odds(weight: FloatArray, total: float) -> FloatArray:
     return np.asarray(scipy.special.logit(np.minimum(shares, _MOST_SHARE)))
 
 
-class _Logistics:
+class _MixingProblem:
     """Labels that vary, and their leave-one-out scores, centered and scaled, with a column of ones."""
 
     def __init__(
