@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # the tests of a file run in one process, so that the servers and models that they share are made once
-PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 STAMP := .stamps/installed
 
 .PHONY: demo demo-serve docs dist test test-slow coverage fuzz lint bench install clean
