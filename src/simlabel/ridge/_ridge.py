@@ -118,11 +118,11 @@ class Ridge(Influence):
     `partial_fit`, `forget` and `correct` do not compute a new solution: they need one solution of the linear
     system per changed row, whatever the number of labels. The first change after `fit` or `load` prepares the
     system (a factor of the similarities, of the Gram matrix of the columns or of the features of the inducing
-    references, or a preconditioner), and after 256 changed rows it is prepared again; a batch of more than
-    that is solved for anew. The mixing and the
+    references, or a preconditioner), and after 256 changed rows it is prepared again. The mixing and the
     inducing references that remain are held until `retune`; a new label gets the mean coefficient of the own
-    scores, and the log-odds of its frequency. With unknown labels a change computes a new solution. If
-    ``"auto"`` would now use inducing references, so does it, and a `RetuneWarning` says that `retune` is due.
+    scores, and the log-odds of its frequency. With unknown labels, and for a batch of more than 256 rows, a
+    new solution is computed. If ``"auto"`` would now use inducing references, so it is, and a `RetuneWarning`
+    says that `retune` is due.
 
     See Also
     --------
