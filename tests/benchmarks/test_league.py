@@ -201,6 +201,7 @@ def values(results):
     return {cell: score.values for cell, score in results.scores.items()}
 
 
+@pytest.mark.slow  # `experiments/test_resume.py` shows the same for `compare`
 def test_a_stopped_run_continues_to_identical_results(tmp_path):
     sets = [BenchmarkSet(make_data("a"), "dense", KFolds(2))]
     methods = {"knn": knn(), "more": knn("more", 5)}

@@ -136,8 +136,8 @@ def killed(folder, scratch, times: int, seed: int) -> None:
     assert_model_is_a_fresh_fit(folder)
 
 
-def test_ten_kills(tmp_path):
-    killed(tmp_path / "desk", tmp_path / "again.sqlite", 10, seed=1)
+def test_a_few_kills(tmp_path):
+    killed(tmp_path / "desk", tmp_path / "again.sqlite", 4, seed=1)
 
 
 @pytest.mark.slow
