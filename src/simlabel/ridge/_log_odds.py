@@ -4,8 +4,8 @@ Learned scores are near 0 and 1; a score of 0.3 says more about a rare label tha
 label that is hard to predict may occur with one that is easy. So for each label a logistic regression is
 fitted to the leave-one-out scores of all labels, less the mean. It is linear in them: with its coefficients
 M, the influence becomes V M, and a score remains a sum over references. When rows are added or removed, V
-changes and M is held. (Platt 1999 fits such curves one by
-one; Breiman and Friedman 1997 mix the responses of linear regressions.)
+changes and M is held. (Platt 1999 fits such curves one by one; Breiman and Friedman 1997 mix the responses of
+linear regressions.)
 
 A prior holds coefficients where there is little data: that of the label's own score near the mean over
 labels, those of other labels near 0.
@@ -280,13 +280,8 @@ class _MixingProblem:
         weights: FloatArray,
         groups: IntArray | None,
     ) -> None:
-        self.n_labels, self.labels, self.weights, self.groups, self.K = (
-            n_labels,
-            labels,
-            weights,
-            groups,
-            len(labels),
-        )
+        self.n_labels, self.labels, self.K = n_labels, labels, len(labels)
+        self.weights, self.groups = weights, groups
         F = solution.loo_scores[:, labels] - solution.mean[labels]
         self.scale = float(np.sqrt(weights @ (F**2).mean(axis=1) / weights.sum())) or 1.0
         self.X = np.column_stack([F / self.scale, np.ones(len(F))])

@@ -372,12 +372,12 @@ class Ridge(Influence):
         form, known = self._linear_form(problem), knowledge(problem.references)
         if form is not None:
             return LinearRidge(form, problem.references.X, *self._posed(problem, known)).solution()
-        references, S, targets = problem.references, similarity_matrix(problem), problem.targets
+        references, rows, targets = problem.references, _DoubleRows(problem), problem.targets
+        S = rows.similarities(rows.X)
         if known is not None:
             return self._solve_partly_known(S, problem, known)
         weights, groups, dense = references.weights, references.groups, targets.toarray()
         solution = ridge_solution(S, dense, weights, float(self.penalty), groups)
-        rows = _DoubleRows(problem)
         if not (self.vocabulary and sp.issparse(rows.X)):
             return solution
         scores = scores_without_own_columns(solution, rows.X, rows.similarities, dense, weights, groups)
